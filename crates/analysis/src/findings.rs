@@ -27,7 +27,7 @@ impl FindingGroup<'_> {
 
     /// The same without the grade, for a place that states it already.
     pub fn explanation(&self, rows: &str) -> String {
-        let range = self.range.as_ref().map_or(String::new(), |range| format!(" (of these {rows}: {range})"));
+        let range = self.range.as_ref().map_or(String::new(), |range| format!(" ({range} over these {rows})"));
         let advice = advice(self.check).map_or(String::new(), |advice| format!("; {advice}"));
         format!("{}{range}{advice}", self.sentence)
     }

@@ -203,6 +203,11 @@ fn results_of_members_are_merged_again_from_their_files() {
     assert_eq!(first["result"]["jobs"], second["result"]["jobs"]);
     let page = place.read("page.html");
     assert!(page.contains("Members over time"));
+    let grades = ["VALID WITH LIMITS: ", "NOT A STORAGE RESULT: "];
+    assert!(grades.iter().any(|grade| page.contains(&format!("\"line\":\"{grade}"))), "the page has a verdict");
+    let text = cluster(&place, format!("merge {files}")).stdout();
+    let found = |line: &str| line.starts_with("check   too short: members 0, 1, 2: ") && line.ends_with(" LIMITS]");
+    assert!(text.lines().any(found), "what was found is said without another run: {text}");
     // The result is one like any other: other commands read it.
     place.write("all.json", &run.stdout);
     plumb(&place, "parse all.json").end().prints("4K");

@@ -5,6 +5,7 @@
 //! stays in the outcome, whatever comes later.
 
 use crate::clock::{ClockEstimate, Measurement, MemberClock, PINGS};
+use crate::member_result::has_failed;
 use crate::message::{Answer, Beat, Facts, Instruction, MemberEnd, PROTOCOL, Stage, Task};
 use measure::Nanos;
 use model::JobResult;
@@ -553,7 +554,9 @@ impl Leader {
         let has_not_begun =
             matches!(member.standing, Standing::Starting | Standing::Timing | Standing::Waiting | Standing::LayingOut);
         let was_asked = self.phase == Phase::Ending && has_not_begun;
-        if is_complete || was_asked {
+        // A second host that refused would end after the first one made all end: it is named, too.
+        let was_refused = member.standing == Standing::Starting && self.signal.is_none() && has_failed(&why);
+        if is_complete || (was_asked && !was_refused) {
             member.standing = Standing::Gone;
             self.actions.push(Action::Kill(rank));
         } else {

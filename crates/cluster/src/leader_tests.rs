@@ -450,6 +450,22 @@ fn a_member_that_never_greets_leaves_no_files_on_others() {
 }
 
 #[test]
+fn each_host_that_refuses_is_named() {
+    let mut leader = leader_of_two();
+    let refused = |rank| Event::Ended(rank, format!("it ended with status {} (through ssh)", 254 + rank));
+    for rank in [0, 1] {
+        let actions = leader.step(refused(rank), Nanos::from_millis(1));
+        let is_named =
+            |action: &Action| matches!(action, Action::Lost(lost, why) if *lost == rank && why.contains("25"));
+        assert!(actions.iter().any(is_named), "{rank}: {actions:?}");
+    }
+    let mut leader = leader_of_two();
+    leader.step(refused(0), Nanos::from_millis(1));
+    let asked = leader.step(Event::Ended(1, "it ended with status 0".to_owned()), Nanos::from_millis(2));
+    assert!(!asked.iter().any(|action| matches!(action, Action::Lost(..))), "it was asked to end: {asked:?}");
+}
+
+#[test]
 fn a_slow_layout_of_one_member_delays_the_start_of_all() {
     let mut leader = leader_of_two();
     assert_eq!([0, 1].map(|rank| greet(&mut leader, rank)), [0, 2]);

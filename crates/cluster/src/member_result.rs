@@ -190,7 +190,15 @@ impl Outcome {
 pub fn ending(signal: Option<i32>, status: Option<i32>) -> String {
     match (signal, status) {
         (Some(signal), _) => format!("it was ended by signal {signal}"),
-        (None, Some(status)) => format!("it ended with status {status}"),
+        (None, Some(status)) => format!("{ENDED} {status}"),
         (None, None) => "it closed its output".to_owned(),
     }
+}
+
+/// The words before the status of a process.
+const ENDED: &str = "it ended with status";
+
+/// True if a process ended with a status that is not 0, by what [`ending`] said of it.
+pub(crate) fn has_failed(ending: &str) -> bool {
+    ending.strip_prefix(ENDED).is_some_and(|status| status.split_whitespace().next() != Some("0"))
 }

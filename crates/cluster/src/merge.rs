@@ -5,6 +5,9 @@ use crate::summary::Summary;
 use model::{Grade, JobResult, Note, RunResult};
 use std::collections::BTreeMap;
 
+/// Members that a finding names; of more there is the number.
+const MOST_RANKS: usize = 8;
+
 /// Merges the results of the members: the rows of each member's report, added to the same rows of the others. Devices
 /// and samples over time are those of single machines and stay in the members' own results. Any order gives the same
 /// counts.
@@ -67,7 +70,10 @@ pub fn remarks(members: &[MemberResult], summary: &Summary) -> Vec<Note> {
     }
     notes.extend(of_members.into_values().map(|(note, ranks)| {
         let whose = if ranks.len() == 1 { "member" } else { "members" };
-        Note { sentence: format!("{whose} {}: {}", ranks.join(", "), note.sentence), ..note }
+        let more = ranks.len().saturating_sub(MOST_RANKS);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let few = ranks[..ranks.len().min(MOST_RANKS)].join(", ");
+        Note { sentence: format!("{whose} {few}{more}: {}", note.sentence), ..note }
     }));
     notes
 }

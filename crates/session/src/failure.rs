@@ -32,6 +32,14 @@ pub enum Cut {
 }
 
 impl Cut {
+    /// The same; of a signal it says that it came, and what is left. For commands that print no result after it.
+    pub fn saying(self, left: &str) -> Self {
+        if let Cut::Signal(signal) = &self {
+            print_error(&format!("plumb: ended by signal {signal}: {left}"));
+        }
+        self
+    }
+
     /// The end of a command that it ends: an exit status, or a failure. A result that is not of the storage is status
     /// 3.
     pub fn outcome(self) -> Result<u8, Failure> {

@@ -69,14 +69,39 @@ impl Decision {
     }
 }
 
+/// A name as its words and the numbers between them, for sorting.
+fn parts(name: &str) -> Vec<(String, u64)> {
+    let mut all = vec![(String::new(), 0u64)];
+    let mut in_number = false;
+    for letter in name.chars() {
+        match letter.to_digit(10) {
+            Some(digit) => {
+                in_number = true;
+                if let Some((_, number)) = all.last_mut() {
+                    *number = number.saturating_mul(10).saturating_add(u64::from(digit));
+                }
+            }
+            None => {
+                if std::mem::take(&mut in_number) {
+                    all.push((String::new(), 0));
+                }
+                if let Some((word, _)) = all.last_mut() {
+                    word.push(letter);
+                }
+            }
+        }
+    }
+    all
+}
+
 impl Store {
-    /// All series, by place and test.
+    /// All series, by place and test; numbers in names are in their own order, like 1, 8, 16 users.
     pub fn series(&self) -> Result<Vec<Series>, StoreError> {
         let sql = "SELECT key, label, device, count(DISTINCT run), min(began_unix_ms), max(began_unix_ms),
             (SELECT path FROM test AS newest WHERE newest.series = key ORDER BY began_unix_ms DESC LIMIT 1),
             (SELECT group_concat(path, char(10)) FROM (SELECT DISTINCT path FROM test AS every WHERE every.series = key))
             FROM series JOIN test ON series = key GROUP BY key ORDER BY 7, label, key";
-        self.rows(sql, [], |row| {
+        let mut all = self.rows(sql, [], |row| {
             let key: i64 = row.get(0)?;
             Ok(Series {
                 key,
@@ -89,7 +114,9 @@ impl Store {
                 path: row.get(6)?,
                 paths: row.get(7)?,
             })
-        })
+        })?;
+        all.sort_by_cached_key(|series: &Series| (series.path.clone(), parts(&series.label)));
+        Ok(all)
     }
 
     /// The newest runs of a series, up to `most`, oldest first.
@@ -163,4 +190,19 @@ fn means(rows: &[(i64, String, f64)]) -> Vec<(String, f64)> {
             (rounds[0].1.clone(), mean)
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_names_are_sorted_as_numbers() {
+        let mut names = ["reads 8K ×16", "reads 128K ×1", "reads 8K ×1", "reads 8K ×8", "log writes 8K ×64", "reads"];
+        names.sort_by_cached_key(|name| parts(name));
+        assert_eq!(
+            names,
+            ["log writes 8K ×64", "reads", "reads 8K ×1", "reads 8K ×8", "reads 8K ×16", "reads 128K ×1"]
+        );
+    }
 }

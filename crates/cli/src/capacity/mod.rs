@@ -161,7 +161,7 @@ fn search(args: &CapacityArgs, session: &mut Session) -> Result<u8, Failure> {
     let filled = session.fill(&prepared, &open, &mut display);
     display.clear();
     if let Err(cut) = filled {
-        return cut.outcome();
+        return cut.saying("nothing was measured").outcome();
     }
     open.set_filled()?.iter().for_each(remark);
     let found = search::measure(question, &open.target, session);

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::pages;
 use cluster::MemberResult;
 use measure::Nanos;
-use model::RunResult;
+use model::{Note, RunResult};
 use report::data::{Line, Panel, Series, Unit};
 use report::page::{Page, Picture};
 use serde_json::{Value, json};
@@ -33,14 +33,23 @@ pub(super) fn write(path: &Path, shown: &Report<'_>, merged: &RunResult) -> Resu
     let lines = shown.lines(merged);
     let [head, rest @ ..] = &lines[..] else { return Ok(()) };
     let title = format!("{} members of a cluster", shown.summary.members);
-    let verdict = rest.first().cloned().unwrap_or_else(|| head.clone());
+    let verdict = verdict(shown, merged);
     let page = Page {
-        sentences: std::iter::once(head).chain(rest.iter().skip(1)).cloned().collect(),
+        sentences: std::iter::once(head).chain(rest).cloned().collect(),
         pictures: picture(shown.members, &title, head)?.into_iter().collect(),
         numbers: pages::numbers(&COLUMNS, rows(shown)),
         ..pages::begun(title, verdict)
     };
     crate::drawing::drawn(path, &page)
+}
+
+/// How far the numbers can be relied on: by what is missing, else by the findings.
+fn verdict(shown: &Report<'_>, merged: &RunResult) -> String {
+    if let Some(missing) = shown.incomplete() {
+        return missing;
+    }
+    let notes: Vec<Note> = shown.notes(merged).into_iter().cloned().collect();
+    analysis::verdict_line(&analysis::by_check(&[&notes]), &analysis::unchecked(merged), 1, "")
 }
 
 /// Writes the page of a run that was repeated: the members of each repetition.

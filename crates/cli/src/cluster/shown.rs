@@ -11,7 +11,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use formats::printable;
 use measure::Direction;
 use measure::text;
-use model::{DirectionResult, RunResult, SCHEMA};
+use model::{DirectionResult, Note, RunResult, SCHEMA};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -115,7 +115,7 @@ impl Report<'_> {
             lines.extend(member.error.iter().map(|error| format!("error   {name}: {error}")));
             lines.extend(member.lost.iter().map(|why| format!("lost    {name}: {why}")));
         }
-        lines.extend(self.remarks());
+        lines.extend(self.remarks(merged));
         lines.extend(self.incomplete());
         lines.extend(self.kept.map(|folder| format!("kept    each member's own result: {}", folder.display())));
         lines
@@ -125,7 +125,11 @@ impl Report<'_> {
         let Summary { members, hosts, carrier, library, start, .. } = self.summary;
         let carrier = library.as_ref().unwrap_or(carrier);
         let count = |count: u32, name: &str| text::counted(u64::from(count), name);
-        let mut head = format!("{} on {} ({carrier})", count(*members, "member"), count(*hosts, "host"));
+        let members = count(*members, "member");
+        let mut head = match hosts {
+            0 => format!("{members}, none of which began ({carrier})"),
+            hosts => format!("{members} on {} ({carrier})", count(*hosts, "host")),
+        };
         if let Some(start) = start {
             // Less than the error of the clocks is not known.
             let within = text::time(start.skew.max(start.clock_error).as_f64());
@@ -187,7 +191,8 @@ impl Report<'_> {
         ))
     }
 
-    fn remarks(&self) -> Vec<String> {
+    /// The remarks on the run of all, then those on members' own results.
+    fn remarks(&self, merged: &RunResult) -> Vec<String> {
         let rate = text::rate;
         let is_complete = self.completeness != Completeness::Incomplete;
         let others = self.summary.rates.iter().filter(|found| is_complete && found.is_other(found.sum));
@@ -199,25 +204,21 @@ impl Report<'_> {
                 rate(found.sum)
             )
         });
-        let of_checks = self.summary.notes.iter();
-        let of_checks =
-            of_checks.map(|note| format!("check   {}: {} [{}]", note.check, note.sentence, grade_title(note.grade)));
-        let mut by_check: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for member in &self.summary.each {
-            member.checks.iter().for_each(|check| by_check.entry(check).or_default().push(member.rank.to_string()));
-        }
-        let sentences = match self.kept {
-            Some(folder) => format!("why: plumb check {}/*.json", folder.display()),
-            None => "why: plumb check on the results of a run with --keep DIR".to_owned(),
-        };
-        let of_members = by_check.into_iter().map(|(check, ranks)| {
-            let (few, more) = (ranks.iter().take(8).cloned().collect::<Vec<_>>().join(", "), ranks.len() > 8);
-            format!("check   {check}: in the results of members {few}{}; {sentences}", if more { " …" } else { "" })
-        });
-        of_rates.chain(of_checks).chain(of_members).collect()
+        let of_checks = self.notes(merged);
+        let of_checks = of_checks
+            .into_iter()
+            .map(|note| format!("check   {}: {} [{}]", note.check, note.sentence, grade_title(note.grade)));
+        of_rates.chain(of_checks).collect()
     }
 
-    fn incomplete(&self) -> Option<String> {
+    /// The findings on the run, and those on members' own results that the summary counts.
+    pub(super) fn notes<'a>(&self, merged: &'a RunResult) -> Vec<&'a Note> {
+        let is_of_all = |note: &Note| self.summary.notes.contains(note);
+        let is_of_members = |note: &Note| self.summary.each.iter().any(|member| member.checks.contains(&note.check));
+        merged.notes.iter().filter(|note| is_of_all(note) || is_of_members(note)).collect()
+    }
+
+    pub(super) fn incomplete(&self) -> Option<String> {
         let missing = self.members.iter().filter(|member| member.result.is_none()).count();
         let all = self.summary.members;
         let never_began = self.members.iter().all(|member| member.go.is_none() && member.result.is_none());

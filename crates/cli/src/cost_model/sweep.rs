@@ -68,7 +68,7 @@ fn measure(target: &Path, args: &ModelArgs, session: &mut Session) -> Result<u8,
     display.clear();
     let place = match opened {
         Ok(place) => place,
-        Err(cut) => return cut.outcome(),
+        Err(cut) => return cut.saying("nothing was measured").outcome(),
     };
     let mut out = session.stdout();
     let mut bench = Bench::new(&place, args, session, display)?;
@@ -78,7 +78,7 @@ fn measure(target: &Path, args: &ModelArgs, session: &mut Session) -> Result<u8,
     let measured = bench.all(&mut out);
     bench.display.clear();
     if let Err(cut) = measured {
-        return cut.outcome();
+        return cut.saying("what is printed above is complete; no other model was fitted").outcome();
     }
     if args.session.streams.json {
         let models = json!({ "target": bench.place.shown, "models": bench.models, "notes": bench.notes });

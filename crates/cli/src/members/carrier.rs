@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 const REMOTE_SHELL: &str = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15";
 /// Time that a process has to exit after the end of its output.
 const EXIT: Duration = Duration::from_millis(500);
+/// Status of a shell that does not find a command (POSIX).
+const NOT_FOUND: i32 = 127;
 
 /// Where a member runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -241,8 +243,14 @@ impl Connection {
                 _ => break None,
             }
         };
-        let how = cluster::ending(status.and_then(|status| status.signal()), status.and_then(|status| status.code()));
+        let code = status.and_then(|status| status.code());
+        let how = cluster::ending(status.and_then(|status| status.signal()), code);
         match shell {
+            Some(shell) if code == Some(NOT_FOUND) => {
+                format!(
+                    "{how} (`{shell}`): there is no plumb there; install it, or say where it is: --program /path/to/plumb"
+                )
+            }
             Some(shell) => format!("{how} (through the remote shell, `{shell}`)"),
             None => how,
         }

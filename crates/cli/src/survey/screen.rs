@@ -257,11 +257,15 @@ fn wear(estimate: &Estimate) -> String {
     let more = if estimate.settles { " and more, until the rate is settled," } else { "" };
     let mut text = format!("Wear: {}{more} are written before the first test", short_size(estimate.prepared_bytes));
     if estimate.writing > Nanos::ZERO {
+        let amount = |bytes: f64| match bytes < GB {
+            true => "less than 1 GB".to_owned(),
+            false => format!("{:.0} GB", bytes / GB),
+        };
         text.push_str(&format!(
-            ", and for {} tests write as fast as the disk takes it: {:.0} GB in all at 100 MB/s, {:.0} GB at 1 GB/s",
+            ", and for {} tests write as fast as the disk takes it: {} in all at 100 MB/s, {} at 1 GB/s",
             text::clock(estimate.writing.as_duration()),
-            estimate.written_at(0.1 * GB) / GB,
-            estimate.written_at(GB) / GB
+            amount(estimate.written_at(0.1 * GB)),
+            amount(estimate.written_at(GB))
         ));
     }
     text + "."
@@ -275,6 +279,8 @@ mod tests {
     fn a_survey_that_only_reads_wears_nothing() {
         assert_eq!(wear(&Estimate::default()), "Wear: nothing is written.");
         let writes = Estimate { prepared_bytes: 1 << 30, writing: Nanos::from_secs(60), ..Estimate::default() };
+        let short = Estimate { prepared_bytes: 64 << 20, writing: Nanos::from_secs(1), ..Estimate::default() };
+        assert!(wear(&short).contains("less than 1 GB in all at 100 MB/s, 1 GB at 1 GB/s"), "{}", wear(&short));
         let settling = Estimate { settles: true, ..writes };
         assert!(wear(&settling).starts_with("Wear: 1G and more, until the rate is settled, are written before"));
         assert!(wear(&writes).contains("1G are written") && wear(&writes).contains("7 GB in all at 100 MB/s"));

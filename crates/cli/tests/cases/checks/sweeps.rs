@@ -45,7 +45,12 @@ pub(super) fn exactly_the_rows_that_do_not_match_their_users_are_reported() {
     assert!(text.contains("242 results judged, 101 with a finding"), "{text}");
     let short = plumb(place(), "check").words(&files).end().stdout;
     assert!(short.lines().count() <= 6 * files.len() + 2, "five lines of a file: {short}");
-    assert!(short.contains(" results: busy users: ") && short.contains("(of these results: users busy "), "{short}");
+    assert!(
+        short.contains(" results: busy users: ")
+            && short.contains("(users busy ")
+            && short.contains(" over these results)"),
+        "{short}"
+    );
     assert!(short.contains("242 results judged, 101 with a finding"), "{short}");
     plumb(place(), "check --strict").words(&files).exits(4);
 }
