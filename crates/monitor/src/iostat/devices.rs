@@ -271,7 +271,9 @@ impl<'a> Names<'a> {
         if let Some((kernel, _)) = self.mapper.iter().find(|(_, name)| name.as_str() == given) {
             return kernel.clone();
         }
-        let short = given.strip_prefix("/dev/").unwrap_or(given);
+        // `//dev//sda` is /dev/sda.
+        let plain = given.split('/').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
+        let short = plain.strip_prefix("dev/").filter(|_| given.starts_with('/')).unwrap_or(given);
         let inside = self.below_dev(&self.root.join("dev").join(short));
         let elsewhere = || given.starts_with('/').then(|| self.below_dev(Path::new(given))).flatten();
         inside.or_else(elsewhere).unwrap_or_else(|| short.replace('!', "/"))
