@@ -168,15 +168,6 @@ fn an_interrupt_keeps_the_trials() {
 }
 
 #[test]
-fn a_model_that_is_interrupted_says_so() {
-    let place = place();
-    let mut running = plumb(&place, "model --run disk --size 16M --time 500ms").start();
-    assert!(running.line().starts_with("Model of disk"));
-    running.signal(Signal::INT);
-    running.end().exits(130).complains("ended by signal 2: what is printed above is complete");
-}
-
-#[test]
 fn mistakes_are_refused_before_anything_is_written() {
     let place = place();
     for (options, expected) in [

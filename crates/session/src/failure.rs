@@ -34,10 +34,15 @@ pub enum Cut {
 impl Cut {
     /// The same; of a signal it says that it came, and what is left. For commands that print no result after it.
     pub fn saying(self, left: &str) -> Self {
-        if let Cut::Signal(signal) = &self {
-            print_error(&format!("plumb: ended by signal {signal}: {left}"));
-        }
+        self.of_signal(left).iter().for_each(|line| print_error(line));
         self
+    }
+
+    fn of_signal(&self, left: &str) -> Option<String> {
+        match self {
+            Cut::Signal(signal) => Some(format!("plumb: ended by signal {signal}: {left}")),
+            Cut::Failed(_) | Cut::NotStorage(_) => None,
+        }
     }
 
     /// The end of a command that it ends: an exit status, or a failure. A result that is not of the storage is status
@@ -140,6 +145,13 @@ pub fn report_stuck(result: &RunResult, keep: impl FnOnce()) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signal_is_named_with_what_is_left_and_a_failure_is_not() {
+        let said = Cut::Signal(2).of_signal("nothing was measured");
+        assert_eq!(said.as_deref(), Some("plumb: ended by signal 2: nothing was measured"));
+        assert_eq!(Cut::Failed(Failure::new("x")).of_signal("nothing was measured"), None);
+    }
 
     #[test]
     fn a_closed_pipe_is_a_quiet_failure() {
