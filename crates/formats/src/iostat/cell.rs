@@ -172,8 +172,12 @@ pub(super) fn cell(value: Value, width: usize, layout: &Layout) -> String {
             let kind = value.share_kind(share, decimals, layout);
             paint(&fixed(share, width - 1, decimals, layout), kind, layout) + "%"
         }
-        (Spelling::Human, Form::Amount(sectors) | Form::Kilobytes(sectors)) => size(sectors, width, layout),
-        (Spelling::Human, Form::Count(sectors)) => size(whole(sectors), width, layout),
+        // As in iostat, an amount is zero by its sectors, and the size of a request by its kilobytes.
+        (Spelling::Human, Form::Amount(sectors)) => size(sectors, number_kind(sectors, layout), width, layout),
+        (Spelling::Human, Form::Kilobytes(sectors)) => size(sectors, number_kind(sectors / 2.0, layout), width, layout),
+        (Spelling::Human, Form::Count(sectors)) => {
+            size(whole(sectors), number_kind(whole(sectors), layout), width, layout)
+        }
     }
 }
 
@@ -183,8 +187,7 @@ pub(super) fn name(text: &str, layout: &Layout) -> String {
 }
 
 fn plain(number: f64, width: usize, layout: &Layout) -> String {
-    let kind = if prints_as_zero(number, layout.decimals) { Kind::Zero } else { Kind::Number };
-    paint(&fixed(number, width, layout.decimals, layout), kind, layout)
+    paint(&fixed(number, width, layout.decimals, layout), number_kind(number, layout), layout)
 }
 
 /// Formats a number in `width` characters, preceded by a space.
@@ -193,7 +196,7 @@ fn fixed(number: f64, width: usize, decimals: usize, layout: &Layout) -> String 
 }
 
 /// Formats sectors with a unit letter, in the unit that leaves at most four digits before the point (`-h`).
-fn size(sectors: f64, width: usize, layout: &Layout) -> String {
+fn size(sectors: f64, kind: Kind, width: usize, layout: &Layout) -> String {
     const LETTERS: [char; 5] = ['k', 'M', 'G', 'T', 'P'];
     let (mut number, mut letter) = (sectors / 2.0, 0);
     while number >= 1024.0 && letter < LETTERS.len() - 1 {
@@ -201,7 +204,6 @@ fn size(sectors: f64, width: usize, layout: &Layout) -> String {
         letter += 1;
     }
     let decimals = layout.decimals.min(1);
-    let kind = if prints_as_zero(sectors, layout.decimals) { Kind::Zero } else { Kind::Number };
     let mut shown = paint(&fixed(number, width - 1, decimals, layout), kind, layout);
     shown.push(LETTERS[letter]);
     shown
@@ -232,6 +234,10 @@ enum Kind {
     Number,
     Zero,
     Name,
+}
+
+fn number_kind(number: f64, layout: &Layout) -> Kind {
+    if prints_as_zero(number, layout.decimals) { Kind::Zero } else { Kind::Number }
 }
 
 /// True if the number is printed with zero digits only.
@@ -287,5 +293,8 @@ mod tests {
         assert_eq!(cell(Value::Length(0.004), 6, &layout), "\u{1b}[9m   0.00\u{1b}[0m");
         layout.spelling = Spelling::Human;
         assert_eq!(cell(Value::Percent(0.2), 6, &layout), "\u{1b}[34;1m   0.2\u{1b}[0m%");
+        // 0.0045 kB: an amount is zero by its sectors, the size of a request by its kilobytes.
+        assert_eq!(cell(Value::RequestSize(Some(0.009)), 6, &layout), "\u{1b}[9m   0.0\u{1b}[0mk");
+        assert_eq!(cell(Value::SectorRate(0.009), 6, &layout), "\u{1b}[34;1m   0.0\u{1b}[0mk");
     }
 }
