@@ -40,6 +40,9 @@ pub struct Workload {
     /// read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub verifies: bool,
+    /// True if blocks hold what a verification needs, and the plan says to read none of them back (`do_verify=0`).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub verification_off: bool,
     /// I/O before the measured part.
     pub ramp: Nanos,
     /// Bytes of I/O before the measured part, of all workers that are reported together; 0 for none.
@@ -124,6 +127,9 @@ pub struct Contents {
     pub compressible_percent: u8,
     /// Percentage of blocks that repeat an earlier one.
     pub repeated_percent: u8,
+    /// A buffer is filled once and written unchanged again and again (`scramble_buffers=0`).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unchanged: bool,
 }
 
 /// Fill of the buffers.
@@ -199,6 +205,7 @@ impl Workload {
                 },
                 compressible_percent: buffers.compress_percent,
                 repeated_percent: buffers.dedupe_percent,
+                unchanged: !buffers.refill && !buffers.scramble && buffers.placed.is_none() && job.verify.is_none(),
             },
             flushes: Flushes {
                 fsync_every: load.fsync_every,
@@ -210,6 +217,7 @@ impl Workload {
             },
             verifies_only: job.verify.as_ref().is_some_and(|verify| verify.only),
             verifies: job.verify.as_ref().is_some_and(|verify| verify.check),
+            verification_off: job.verify.as_ref().is_some_and(|verify| !verify.check),
             ramp: job.limits.ramp,
             ramp_bytes: job.limits.ramp_bytes,
             runtime: job.limits.runtime,

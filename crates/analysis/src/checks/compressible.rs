@@ -11,6 +11,9 @@ use plan::Filling;
 /// With a smaller percentage of compressible or duplicate bytes, data behaves like random data.
 const LEAST_PERCENT: f64 = 20.0;
 
+/// From this many writes of each buffer on, most blocks are repeats.
+const WRITES_OF_A_BUFFER: u64 = 2;
+
 /// Reports compressible buffers, and layers that compress.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let writes = busy_jobs(result).find(|job| job.directions.write.bytes > 0 && !job.echo.paths.is_empty());
@@ -40,7 +43,14 @@ fn simple_buffers(job: &JobResult) -> Option<(&'static str, f64)> {
         Filling::Zeros => Some(("all zeros were written", 100.0)),
         Filling::Pattern => Some(("one pattern was written over and over", 100.0)),
         Filling::Random if compressible >= LEAST_PERCENT => Some(("the written data can be compressed", compressible)),
-        Filling::Random => (repeated >= LEAST_PERCENT).then_some(("the written blocks repeat", repeated)),
+        Filling::Random if repeated >= LEAST_PERCENT => Some(("the written blocks repeat", repeated)),
+        // Each slot of the queue has one buffer.
+        Filling::Random => {
+            let buffers = u64::from(job.workers.max(1)).saturating_mul(u64::from(job.echo.iodepth.max(1)));
+            let is_few = job.directions.write.ios >= WRITES_OF_A_BUFFER * buffers;
+            (contents.unchanged && is_few)
+                .then_some(("the same buffer was written over and over (scramble_buffers=0)", 100.0))
+        }
     }
 }
 
@@ -111,6 +121,25 @@ mod tests {
         assert_eq!(run(&result), []);
         workload(&mut result).contents.filling = Filling::Zeros;
         assert!(run(&result)[0].sentence.starts_with("all zeros were written: valid only"));
+    }
+
+    #[test]
+    fn a_buffer_that_is_written_unchanged_again_and_again_repeats() {
+        let written = |unchanged: bool, ios: u64| {
+            let mut result = watched_random_read();
+            let job = &mut result.jobs[0];
+            job.directions.write = job.directions.read.clone();
+            job.directions.write.ios = ios;
+            workload(&mut result).contents.unchanged = unchanged;
+            run(&result).into_iter().next().map(|note| note.sentence)
+        };
+        assert!(
+            written(true, 20_000)
+                .unwrap()
+                .starts_with("the same buffer was written over and over (scramble_buffers=0)")
+        );
+        assert_eq!(written(false, 20_000), None);
+        assert_eq!(written(true, 8), None, "each of 8 buffers once");
     }
 
     #[test]

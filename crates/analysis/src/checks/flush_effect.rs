@@ -34,7 +34,9 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     if asked > 0 || busy_jobs(result).any(flushes) {
         notes.extend(option(monitored, asked));
     }
-    notes.extend(hidden_cache(monitored));
+    if asked > 0 || busy_jobs(result).any(flushes) {
+        notes.extend(hidden_cache(monitored));
+    }
     notes.extend(switched_off(monitored));
     notes.extend(busy_jobs(result).find_map(never_reached));
     notes.extend(busy_jobs(result).find_map(|job| ranges(job, monitored)));
@@ -264,5 +266,8 @@ mod tests {
         assert!(
             sentences(&result)[0].starts_with("sda has a write-back cache, and the kernel is set to write through")
         );
+        workload(&mut result).flushes.fsync_every = 0;
+        result.jobs[0].sync.count = 0;
+        assert_eq!(sentences(&result), [""; 0], "no flush is asked for");
     }
 }

@@ -17,14 +17,15 @@ const WHOLE_RUNTIME: f64 = 0.95;
 /// A smaller part of what was written is not what "verified" means.
 const VERIFIED_MIN: f64 = 0.5;
 
-/// The first job whose ramp prevented a measurement, and the first one whose verification did not come about.
+/// The first job whose ramp prevented a measurement, and the first one whose verification did not come about or was
+/// switched off.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     if result.ended_by_signal.is_some() {
         return Vec::new();
     }
     let in_order = || result.jobs.iter().filter(|job| job.error.is_none());
     let ramp = in_order().find_map(|job| ramp(result, job));
-    let verification = in_order().find_map(|job| unverified(result, job));
+    let verification = in_order().find_map(|job| unverified(result, job)).or_else(|| verification_off(result));
     ramp.into_iter().chain(verification).collect()
 }
 
@@ -105,7 +106,27 @@ fn had_its_runtime(job: &JobResult) -> bool {
     runtime.is_some_and(|runtime| window(job).as_secs_f64() >= WHOLE_RUNTIME * runtime.as_secs_f64())
 }
 
-/// Writes to be verified of which none or only a part was read back. Who writes do_verify=0 asked for that.
+/// Blocks that could be verified, in a job with do_verify=0: a run without an error says nothing about the data.
+fn verification_off(result: &RunResult) -> Option<Note> {
+    let is_off = |job: &&JobResult| {
+        job.workload.as_ref().is_some_and(|workload| workload.verification_off && workload.work == Work::Data)
+    };
+    // Another job of the run may read them.
+    if result.jobs.iter().any(|job| job.verified_bytes.is_some_and(|bytes| bytes > 0)) {
+        return None;
+    }
+    let job = result.jobs.iter().filter(is_off).find(|job| bytes_of(job) > 0 && !is_simulated(job))?;
+    let name = &job.echo.name;
+    let sentence = match job.directions.write.bytes {
+        0 => format!("job `{name}` has verify and do_verify=0: what it read was not verified"),
+        _ => format!(
+            "job `{name}` has verify and do_verify=0: what it wrote was not read back, and nothing was verified"
+        ),
+    };
+    Some(note(Grade::ValidWithLimits, sentence, &[("verified_bytes", 0.0)]))
+}
+
+/// Writes to be verified of which none or only a part was read back.
 fn unverified(result: &RunResult, job: &JobResult) -> Option<Note> {
     let workload = job.workload.as_ref().filter(|workload| workload.verifies && workload.work == Work::Data)?;
     let (written, read) = (job.directions.write.bytes, job.directions.read.bytes);
@@ -236,7 +257,24 @@ mod tests {
         assert_eq!(sentence(&result), None, "each block was written ten times");
         result.jobs[0].verified_bytes = Some(0);
         workload(&mut result).verifies = false;
-        assert_eq!(sentence(&result), None, "do_verify=0");
+        assert_eq!(sentence(&result), None, "nothing was to be verified");
+    }
+
+    #[test]
+    fn a_verification_that_is_switched_off_verified_nothing() {
+        let mut result = watched_random_write();
+        workload(&mut result).verification_off = true;
+        assert_eq!(
+            sentence(&result).unwrap(),
+            "job `reads` has verify and do_verify=0: what it wrote was not read back, and nothing was verified"
+        );
+        let mut reader = result.jobs[0].clone();
+        reader.verified_bytes = Some(4_096);
+        result.jobs.push(reader);
+        assert_eq!(sentence(&result), None, "another job read blocks back");
+        result.jobs.pop();
+        workload(&mut result).verification_off = false;
+        assert_eq!(sentence(&result), None);
     }
 
     #[test]

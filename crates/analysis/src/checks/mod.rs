@@ -247,8 +247,8 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         id: "mixed group",
-        why: "a mean over small and large blocks describes neither",
-        advice: "report the jobs one by one, or in groups of one block size (new_group=1)",
+        why: "a mean over unlike jobs describes none of them",
+        advice: "report the jobs one by one, or in groups of like jobs (new_group=1)",
         measure: None,
         needs: Needs::Own,
         run: mixed_group::run,

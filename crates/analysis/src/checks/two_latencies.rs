@@ -1,8 +1,8 @@
 //! Two latencies: the I/Os are of two kinds, far apart, and the mean describes neither.
 //!
-//! Signals: the latency histogram. Two kinds are two groups of I/Os with next to nothing between them over a factor of
-//! four or more, where the slow ones are few and yet make much of the time: reads of which some come from a cache,
-//! stalls that recur every second, a device of two parts.
+//! Signals: the latency histogram, idle processors. Two kinds are two peaks with next to nothing between them over a
+//! factor of four or more, where the slow ones make much of the time: reads of which some come from a cache, a device of
+//! two parts. A tail is not a kind, and neither is what other programs leave of a processor.
 
 use super::note;
 use crate::run_facts::{RunFacts, busy_jobs, float};
@@ -16,8 +16,16 @@ const IOS_MIN: u64 = 1_000;
 const GAP: usize = 2;
 /// A power of two is nearly empty with less than this fraction of the smaller group.
 const EMPTY: f64 = 0.05;
-/// The slow ones count from this fraction of the I/Os: fewer are outliers.
-const SLOW_MIN: f64 = 0.002;
+/// The slow ones count from this fraction of the I/Os: fewer are a tail, and other checks find stalls.
+const SLOW_MIN: f64 = 0.02;
+/// A group is a peak if two neighbouring powers of two have this fraction of it: a tail is spread over more.
+const PEAK: f64 = 0.6;
+/// Time for which a worker waits for a processor that another program has: some time slices of the scheduler.
+const SLICES_NS: std::ops::Range<f64> = 0.5e6..50e6;
+/// Slow ones of that length count from this fraction of the I/Os, unless the processors are known to have been idle.
+const SLICED_MIN: f64 = 0.3;
+/// With a smaller fraction of idle time, workers wait for processors.
+const IDLE_MIN: f64 = 0.25;
 /// The fast ones count from this fraction of the I/Os: with fewer, the mean describes the slow ones.
 const FAST_MIN: f64 = 0.05;
 /// The slow ones count from this fraction of all time.
@@ -28,16 +36,25 @@ const RUN_DELAY: f64 = 0.5;
 
 /// Reports the direction and job in which the slow ones make the largest part of the time.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
-    let waiting = RunFacts::of(result).and_then(|seen| seen.processor_shares()).map_or(0.0, |(_, waiting)| waiting);
+    let seen = RunFacts::of(result);
+    let waiting = seen.as_ref().and_then(RunFacts::processor_shares).map_or(0.0, |(_, waiting)| waiting);
+    let had_processors = seen.as_ref().and_then(idle_processors).is_some_and(|idle| idle >= IDLE_MIN);
     let directions = busy_jobs(result)
         .flat_map(|job| [Direction::Read, Direction::Write].map(|direction| (job, direction)))
         .filter(|&(job, direction)| reaches_device(job, direction));
     let found = directions.filter_map(|(job, direction)| {
         let kinds = two_kinds(histogram(&job.directions[direction])?)?;
-        (waiting < RUN_DELAY * kinds.slow_time).then_some((kinds, direction))
+        let is_of_slices = !had_processors && SLICES_NS.contains(&kinds.slow_ns) && kinds.slow_share < SLICED_MIN;
+        (waiting < RUN_DELAY * kinds.slow_time && !is_of_slices).then_some((kinds, direction))
     });
     let worst = found.max_by(|(one, _), (other, _)| one.slow_time.total_cmp(&other.slow_time));
     worst.map(|(kinds, direction)| describe(&kinds, direction)).into_iter().collect()
+}
+
+/// Fraction of the time that the processors were idle; `None` in a report, which does not state it.
+fn idle_processors(seen: &RunFacts<'_>) -> Option<f64> {
+    let cpu = seen.steady.cpu.filter(|cpu| cpu.total() > 0)?;
+    Some(float(cpu.idle + cpu.iowait) / float(cpu.total()))
 }
 
 /// False for buffered writes, of which most end in memory, and for buffered reads in order, of which most find what the
@@ -89,8 +106,12 @@ fn two_kinds(histogram: &Histogram) -> Option<Kinds> {
         let least = float(fast_ios.min(slow_ios));
         let is_empty = gap.iter().all(|octave| float(octave.0) <= EMPTY * least);
         let (slow_share, slow_part) = (float(slow_ios) / float(total), slow_time / all_time);
+        let is_peak = |part: &[(u64, f64)], ios: u64| {
+            part.windows(2).any(|pair| float(pair[0].0 + pair[1].0) >= PEAK * float(ios))
+        };
+        let are_peaks = is_peak(fast, fast_ios) && is_peak(slow, slow_ios);
         let counts = fast_ios > 0 && slow_share >= SLOW_MIN && 1.0 - slow_share >= FAST_MIN && slow_part >= TIME_MIN;
-        (is_empty && counts).then(|| Kinds {
+        (is_empty && counts && are_peaks).then(|| Kinds {
             fast_ns: fast_time / float(fast_ios),
             slow_ns: slow_time / float(slow_ios),
             slow_share,
@@ -137,13 +158,38 @@ mod tests {
     }
 
     #[test]
-    fn stalls_that_make_most_of_the_time_are_named() {
+    fn two_peaks_apart_are_named() {
         assert_eq!(run(&clean_random_read()), []);
-        let stalls = with(&[(Nanos::from_micros(100), 9_890), (Nanos::from_millis(60), 110)]);
+        let parts = with(&[(Nanos::from_micros(100), 9_700), (Nanos::from_millis(80), 300)]);
         assert_eq!(
-            run(&stalls)[0].sentence,
-            "the reads are of two kinds: most take about 100 µs, 1.1 % about 60 ms, and those are 87 % of the time: the mean describes neither"
+            run(&parts)[0].sentence,
+            "the reads are of two kinds: most take about 100 µs, 3 % about 80 ms, and those are 96 % of the time: the mean describes neither"
         );
+    }
+
+    #[test]
+    fn time_slices_of_other_programs_are_a_tail() {
+        let sliced = [(Nanos::from_micros(100), 9_000), (Nanos::from_millis(4), 1_000)];
+        assert_eq!(run(&with(&sliced)), [], "a report does not state how busy the machine was");
+        let with_idle = |idle: u64| {
+            let mut result = crate::fixtures::watched_random_read();
+            result.jobs[0].directions.read = with(&sliced).jobs[0].directions.read.clone();
+            workload(&mut result).order = Order::Random(plan::Distribution::Uniform);
+            for interval in &mut result.monitored.as_mut().unwrap().intervals {
+                interval.cpu = Some(model::CpuTicks { user: 200 - idle, idle, ..model::CpuTicks::default() });
+            }
+            run(&result).len()
+        };
+        assert_eq!((with_idle(2), with_idle(150)), (0, 1), "both processors busy, most of the time idle");
+        let disk = [(Nanos::from_micros(100), 6_000), (Nanos::from_millis(8), 4_000)];
+        assert_eq!(run(&with(&disk)).len(), 1, "a disk of which a cache answers most");
+    }
+
+    #[test]
+    fn a_spread_tail_beyond_a_gap_is_not_a_kind() {
+        let tail = (0..6).map(|step| (Nanos::from_micros(60_000 << step), 100));
+        let all: Vec<(Nanos, u64)> = std::iter::once((Nanos::from_micros(100), 9_400)).chain(tail).collect();
+        assert_eq!(run(&with(&all)), []);
     }
 
     #[test]
@@ -175,7 +221,7 @@ mod tests {
 
     #[test]
     fn buffered_writes_are_left_to_other_checks() {
-        let mut result = with(&[(Nanos::from_micros(2), 9_890), (Nanos::from_millis(60), 110)]);
+        let mut result = with(&[(Nanos::from_micros(2), 9_700), (Nanos::from_millis(60), 300)]);
         let job = &mut result.jobs[0];
         job.directions.write = std::mem::take(&mut job.directions.read);
         assert_eq!(run(&result), []);

@@ -11,6 +11,10 @@ const OTHERS: f64 = 0.20;
 const MOST_NAMED: usize = 3;
 /// From this fraction of busy time, a device is saturated.
 const BUSY: f64 = 0.90;
+/// A device has at most this many requests at a time if they come one after another.
+const ONE_AT_A_TIME: f64 = 1.3;
+/// From this many times as many I/Os in flight as the device has, more of them bring nothing.
+const WAITING_ABOVE: f64 = 2.0;
 /// Below this fraction of busy time, a device of any type has spare capacity.
 const HALF_IDLE: f64 = 0.60;
 /// Flushes count as the bottleneck from this fraction of the workers' time.
@@ -213,7 +217,7 @@ pub(super) fn file_system_lock(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let monitored = seen.monitored?;
     let on_files = monitored.targets.iter().any(|target| target.mount.is_some());
     let (_, _, busy) = seen.busiest()?;
-    if !on_files || seen.workers() < 2 || busy >= HALF_IDLE {
+    if !on_files || seen.workers() < 2 || (busy >= HALF_IDLE && !writes_take_turns(seen)) {
         return None;
     }
     let (on, waiting) = seen.processor_shares()?;
@@ -235,6 +239,21 @@ pub(super) fn file_system_lock(seen: &RunFacts<'_>) -> Option<LimitedBy> {
         ];
         verdict(Limiter::FileSystemLock, share_elsewhere, sentence, &evidence)
     })
+}
+
+/// True if workers write where their file has no blocks yet, and the device has one of these writes at a time: each has
+/// the file for itself, however busy that makes the device.
+fn writes_take_turns(seen: &RunFacts<'_>) -> bool {
+    let only_writes = seen.jobs().all(|job| job.directions.read.ios == 0 && job.directions.write.ios > 0);
+    let files: std::collections::BTreeSet<&String> = seen.jobs().flat_map(|job| &job.echo.paths).collect();
+    let shares = float(files.len() as u64) * 2.0 <= f64::from(seen.workers());
+    let at_device = at_devices(seen);
+    only_writes && shares && at_device <= ONE_AT_A_TIME && extends_files(seen.result, seen.jobs())
+}
+
+/// Mean number of requests at the topmost devices.
+fn at_devices(seen: &RunFacts<'_>) -> f64 {
+    seen.devices().filter(|(facts, _)| facts.top).map(|(_, gain)| float(gain.in_queue_ms) / 1e3 / seen.seconds).sum()
 }
 
 /// Mean time of a request at the topmost devices in ms; `None` without requests.
@@ -264,9 +283,11 @@ pub(super) fn busy_or_shallow(seen: &RunFacts<'_>) -> Option<LimitedBy> {
         );
         return Some(verdict(Limiter::Device, busy, sentence, &evidence));
     }
-    let waited = seen.share_of_time(
-        seen.latency_ms()? / 1e3 * seen.per_second(all_ios(seen)) / f64::from(users.max(1)) * seen.seconds,
-    );
+    let in_flight = (seen.latency_ms()? / 1e3 * seen.per_second(all_ios(seen))).min(f64::from(users));
+    if let Some(full) = full_with_few(seen, in_flight) {
+        return Some(full);
+    }
+    let waited = seen.share_of_time(in_flight / f64::from(users.max(1)) * seen.seconds);
     (queue < PARALLEL && waited >= 0.5).then(|| {
         let users = if users == 1 { "one I/O".to_owned() } else { format!("{users} I/Os") };
         let sentence = format!(
@@ -275,6 +296,28 @@ pub(super) fn busy_or_shallow(seen: &RunFacts<'_>) -> Option<LimitedBy> {
             facts.name
         );
         verdict(Limiter::Depth, waited, sentence, &evidence)
+    })
+}
+
+/// A device that is at work all the time with fewer requests than there are I/Os in flight: the others wait in front of
+/// it, and more would do so, too.
+fn full_with_few(seen: &RunFacts<'_>, in_flight: f64) -> Option<LimitedBy> {
+    let (facts, _, busy) = seen.busiest()?;
+    let at_device = at_devices(seen);
+    // I/Os that the kernel has in its cache, or splits, are others than those of the device.
+    let is_direct = seen.jobs().all(|job| job.echo.direct);
+    let (on, waiting) = seen.processor_shares()?;
+    let is_full = is_direct && busy >= BUSY && in_flight >= PARALLEL && in_flight >= WAITING_ABOVE * at_device;
+    (is_full && on + waiting < HALF_IDLE).then(|| {
+        let sentence = format!(
+            "{} was at work {} of the time and had {} of {} I/Os in flight at a time: the others waited for it",
+            facts.name,
+            text::percent(busy),
+            text::number(at_device),
+            text::number(in_flight)
+        );
+        let evidence = [("busy_percent", 100.0 * busy), ("at_device", at_device), ("in_flight", in_flight)];
+        verdict(Limiter::Device, busy, sentence, &evidence)
     })
 }
 

@@ -400,3 +400,49 @@ fn what_serves_the_file_system_is_named() {
     monitored(&mut result).targets[0].mount.as_mut().unwrap().kind = "ext4".into();
     assert!(limited_by(&result).is_none_or(|found| found.limiter != Limiter::Server));
 }
+
+/// 8 workers write one file from its end, with direct=1.
+fn extending(busy_ms: u64) -> RunResult {
+    let mut result = run(busy_ms, 1);
+    let job = &mut result.jobs[0];
+    (job.echo.direct, job.echo.paths) = (true, vec!["a".into()]);
+    job.directions.write = std::mem::take(&mut job.directions.read);
+    job.directions.write.bytes = 20_000 * 8192;
+    each(&mut result, |interval| {
+        interval.bytes.swap(0, 1);
+        interval.ios.swap(0, 1);
+        let device = &mut interval.devices[0];
+        device.writes = std::mem::take(&mut device.reads);
+        device.writes.ticks_ms = 980;
+    });
+    monitored(&mut result).targets[0].past_end_bytes = Some(20_000 * 8192);
+    result
+}
+
+#[test]
+fn writers_that_extend_a_file_wait_for_each_other() {
+    let lock = "for each other, in the file system, which extends a file write by write";
+    check(&extending(970), Limiter::FileSystemLock, 80.0..=95.0, lock);
+    check(&extending(700), Limiter::FileSystemLock, 80.0..=95.0, lock);
+    let mut overwrites = extending(970);
+    monitored(&mut overwrites).targets[0].past_end_bytes = Some(0);
+    check(&overwrites, Limiter::Device, 96.9..=97.1, "1 of 8 I/Os in flight at a time: the others waited for it");
+}
+
+#[test]
+fn a_device_that_does_one_at_a_time_is_the_limit_of_a_queue() {
+    let with = |busy_ms, queue| {
+        let mut result = run(busy_ms, queue);
+        result.jobs[0].echo.direct = true;
+        result
+    };
+    check(&with(980, 1), Limiter::Device, 97.9..=98.1, "had 1 of 8 I/Os in flight at a time");
+    check(&with(700, 1), Limiter::Depth, 90.0..=100.0, "more could bring more");
+    let mut buffered = with(980, 1);
+    buffered.jobs[0].echo.direct = false;
+    check(&buffered, Limiter::Depth, 90.0..=100.0, "more could bring more");
+    let mut shallow = with(980, 1);
+    (shallow.jobs[0].workers, shallow.jobs[0].directions.read.total.as_mut().unwrap().moments) =
+        (1, Moments::from_parts(20_000, 490_000, 490_000, 490_000 * 20_000, 490_000 * 490_000 * 20_000));
+    check(&shallow, Limiter::Depth, 90.0..=100.0, "one I/O in flight at most");
+}

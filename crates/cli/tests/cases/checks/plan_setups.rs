@@ -40,6 +40,21 @@ pub(super) const PLAN_SETUPS: &[Setup] = &[
     },
     Setup {
         check: "impossible plan",
+        how: "verification is switched off by option",
+        run: |rig| saying(findings(rig.on_file("v", &format!("{VERIFIED} --do_verify=0"))), "nothing was verified"),
+    },
+    Setup {
+        check: "compressible",
+        how: "one buffer is written over and over",
+        run: |rig| saying(findings(rig.on_file("s", &format!("{WRITES} --scramble_buffers=0"))), "the same buffer"),
+    },
+    Setup {
+        check: "too short",
+        how: "a run of 100 ms",
+        run: |rig| saying(findings(rig.on_file("r", &format!("{READS} --time_based --runtime=100ms"))), "mean"),
+    },
+    Setup {
+        check: "impossible plan",
         how: "a ramp of 7 of 8 MiB",
         run: |rig| {
             let words = format!("{READS} --ramp_size=7m");
@@ -109,11 +124,6 @@ struct Honest {
 
 const HONEST: &[Honest] = &[
     Honest { how: "all is verified", words: "to be verified", run: |rig| findings(rig.on_file("v", VERIFIED)) },
-    Honest {
-        how: "verification is switched off by option",
-        words: "to be verified",
-        run: |rig| findings(rig.on_file("v", &format!("{VERIFIED} --do_verify=0"))),
-    },
     Honest {
         how: "a time_based writer that verifies as it goes",
         words: "to be verified",
