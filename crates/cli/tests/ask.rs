@@ -198,6 +198,7 @@ fn mistakes_are_named_before_anything_is_measured() {
         ("nothing disk", "no program nothing; give one of plumb ask --list"),
         ("postgres disk", "no program postgres; give postgres-wal, or one of plumb ask --list"),
         ("postgresql disk", "no program postgresql; give postgres-wal, or one of"),
+        ("mysql disk", "no program mysql; give postgres-wal, or one of"),
         ("oracle disk", "no program oracle; give oracle-redo, oracle-slob, or one of"),
         ("etdc disk", "no program etdc; give etcd, or one of"),
         ("etcd", "name a directory on the disk: plumb ask etcd PATH"),

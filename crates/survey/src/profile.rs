@@ -98,16 +98,33 @@ pub const PROFILES: &[(&str, &str)] = profiles![
     "zfs-slog",
 ];
 
-/// The names of profiles that are like a word: those with a part that begins like it, else the closest one.
+/// The names of profiles that are like a word: those whose I/O is nearest to that
+/// of a program by this name, those with a part that begins like it, else the closest one.
 pub fn profiles_like(word: &str) -> Vec<&'static str> {
     const LEAST: usize = 3;
     let word = word.to_lowercase();
     let is_like =
         |part: &str| part.len() >= LEAST && word.len() >= LEAST && (part.starts_with(&word) || word.starts_with(part));
+    if let Some((_, like)) = ALIKE.iter().find(|(others, _)| others.contains(&word.as_str())) {
+        return like.to_vec();
+    }
     let names = PROFILES.iter().map(|(name, _)| *name);
     let like: Vec<&str> = names.clone().filter(|name| name.split('-').any(is_like)).collect();
     if like.is_empty() { fio::closest(&word, names).into_iter().collect() } else { like }
 }
+
+/// Programs without a profile, and things by another name, with the profiles whose I/O is nearest to theirs: a commit of
+/// MySQL waits for its redo log as one of PostgreSQL does for its WAL; TiDB keeps its data in TiKV, GitLab in Gitaly.
+const ALIKE: [(&[&str], &[&str]); 8] = [
+    (&["mysql", "mariadb", "innodb", "percona"], &["postgres-wal"]),
+    (&["kubernetes", "rke2"], &["etcd", "k8s-pvc"]),
+    (&["tidb", "pingcap"], &["tikv"]),
+    (&["gitlab"], &["gitaly"]),
+    (&["camunda"], &["zeebe"]),
+    (&["geth"], &["ethereum"]),
+    (&["camera", "cameras", "surveillance"], &["nvr"]),
+    (&["desktop", "desktops", "citrix"], &["vdi", "vm-boot-storm"]),
+];
 
 /// Options that are not of a profile: the command sets them.
 const SET: [&str; 6] = ["directory", "filename", "runtime", "time_based", "ramp_time", "name"];
@@ -288,6 +305,18 @@ mod disks;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_without_a_profile_has_one_whose_io_is_near() {
+        assert_eq!(profiles_like("MySQL"), ["postgres-wal"]);
+        assert_eq!(profiles_like("tidb"), ["tikv"]);
+        assert_eq!(profiles_like("oracle"), ["oracle-redo", "oracle-slob"]);
+        assert_eq!(profiles_like("nothing"), [""; 0]);
+        for (others, like) in ALIKE {
+            let known = |word: &str| PROFILES.iter().any(|(name, _)| *name == word);
+            assert!(like.iter().all(|name| known(name)) && !others.iter().any(|name| known(name)), "{others:?}");
+        }
+    }
 
     #[test]
     fn every_profile_can_be_read_and_ten_judge() {
