@@ -98,8 +98,8 @@ pub const PROFILES: &[(&str, &str)] = profiles![
     "zfs-slog",
 ];
 
-/// The names of profiles that are like a word: those whose I/O is nearest to that
-/// of a program by this name, those with a part that begins like it, else the closest one.
+/// The names of profiles that are like a word: those whose I/O is nearest to that of a program by this name, those with
+/// a part that begins like it, else the closest one.
 pub fn profiles_like(word: &str) -> Vec<&'static str> {
     const LEAST: usize = 3;
     let word = word.to_lowercase();
