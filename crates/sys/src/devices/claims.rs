@@ -9,6 +9,7 @@ use crate::devices::{backing, ioctl, writers};
 use crate::files::mounts;
 use std::fs::File;
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -218,8 +219,6 @@ fn signatures(path: &Path) -> Result<Vec<Claim>, SysError> {
     )))
 }
 
-/// Amount of data that is read at once to find out whether it can be.
-const STEP: u64 = 64 << 10;
 /// Signatures are less than this from the start of a device (btrfs keeps copies further on, but none alone).
 const AT_START: u64 = 8 << 20;
 /// The same from its end.
@@ -229,14 +228,25 @@ const AT_END: u64 = 1 << 20;
 /// that there is no signature at all, and that it succeeded: shown with a namespace of NVMe whose last blocks had no
 /// protection information yet, with swap space at its start.
 fn unreadable(device: &File, size: u64) -> Option<Claim> {
-    let step = usize::try_from(STEP).ok()?;
-    let mut buffer = vec![0; step];
-    let at_end = size.saturating_sub(AT_END).max(AT_START.min(size)) / STEP * STEP;
-    let offsets = (0..AT_START.min(size)).step_by(step).chain((at_end..size).step_by(step));
-    offsets.into_iter().find_map(|offset| {
-        let error = device.read_at(&mut buffer, offset).err()?;
-        Some(Claim::Unreadable { offset, errno: error.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error()) })
-    })
+    let end_starts = size.saturating_sub(AT_END).max(AT_START.min(size));
+    [0..AT_START.min(size), end_starts..size].into_iter().find_map(|part| unreadable_in(device, part))
+}
+
+fn unreadable_in(device: &File, part: Range<u64>) -> Option<Claim> {
+    let mut buffer = [0; 64 << 10];
+    let mut offset = part.start;
+    while offset < part.end {
+        // A read that meets a bad block returns the bytes before it; the next one fails.
+        match device.read_at(&mut buffer, offset) {
+            Ok(0) => break,
+            Ok(bytes) => offset += bytes as u64,
+            Err(error) => {
+                let errno = error.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error());
+                return Some(Claim::Unreadable { offset, errno });
+            }
+        }
+    }
+    None
 }
 
 /// Parses lines such as `0x438,ext4`, after a heading that starts with `#`.
