@@ -252,11 +252,26 @@ const GROWTH: f64 = 1.05;
 /// Number of further levels without growth that end a sweep: a single one may be an outlier.
 const PROOFS: usize = 2;
 
-/// Index of the level at which a rate stops growing: the first one that the two following levels do not exceed by 5 %.
-/// `None` if it still grows, or there are too few levels. Levels must be in ascending order of load.
+/// A level with less than this part of the rates on both sides of it stalled, and so may a last one below the level
+/// before it: one pause of a second is enough for that.
+const STALL: f64 = 0.8;
+
+/// True if the level stalled: its rate is not that of the load.
+pub fn has_stalled(rates: &[f64], at: usize) -> bool {
+    let is_below = |other: Option<&f64>| other.is_none_or(|other| rates[at] < other * STALL);
+    at > 0 && is_below(rates.get(at - 1)) && is_below(rates.get(at + 1))
+}
+
+/// Index of the level at which a rate stops growing: the first one that no later level exceeds by 5 %, of which
+/// there are two at least. Levels that stalled do not count. `None` if it still grows, or there are too few levels. Levels must be in
+/// ascending order of load.
 pub fn growth_ends(rates: &[f64]) -> Option<usize> {
-    let stops = |&at: &usize| rates[at] > 0.0 && rates[at + 1..].iter().all(|rate| *rate < rates[at] * GROWTH);
-    (0..rates.len().saturating_sub(PROOFS)).find(stops)
+    let steady: Vec<usize> = (0..rates.len()).filter(|&at| !has_stalled(rates, at)).collect();
+    let stops = |place: usize| {
+        let (at, later) = (steady[place], &steady[place + 1..]);
+        rates[at] > 0.0 && later.iter().all(|&later| rates[later] < rates[at] * GROWTH)
+    };
+    (0..steady.len().saturating_sub(PROOFS)).find(|&place| stops(place)).map(|place| steady[place])
 }
 
 #[cfg(test)]
@@ -318,6 +333,16 @@ mod tests {
         assert_eq!(growth_ends(&[100.0, 100.0, 100.0]), Some(0));
         assert_eq!(growth_ends(&[0.0, 0.0, 0.0]), None);
         assert_eq!(growth_ends(&[]), None);
+    }
+
+    #[test]
+    fn a_level_that_stalled_proves_nothing() {
+        assert_eq!(growth_ends(&[100.0, 200.0, 12.0, 196.0]), None, "one level is left as a proof");
+        assert_eq!(growth_ends(&[100.0, 200.0, 12.0, 196.0, 201.0]), Some(1));
+        assert_eq!(growth_ends(&[100.0, 200.0, 12.0, 390.0, 395.0, 400.0]), Some(3));
+        assert_eq!(growth_ends(&[100.0, 200.0, 205.0, 12.0]), None, "the last level may have stalled");
+        assert_eq!(growth_ends(&[100.0, 200.0, 150.0, 140.0]), Some(1), "a rate that falls and stays low");
+        assert!(has_stalled(&[100.0, 12.0], 1) && !has_stalled(&[12.0, 100.0], 0));
     }
 
     #[test]

@@ -34,8 +34,8 @@ pub use checks::{
 pub use findings::{FindingGroup, Strictness, StrictnessError, by_check, verdict_line};
 pub use identities::{Identity, Side, Verdict, identities, sides};
 pub use level::{
-    AtWork, Bin, Difference, Level, RateInterval, Rounds, Step, contradiction, difference, growth_ends, interval, knee,
-    median_round, queueing,
+    AtWork, Bin, Difference, Level, RateInterval, Rounds, Step, contradiction, difference, growth_ends, has_stalled,
+    interval, knee, median_round, queueing,
 };
 pub use limiter::{group_limits_ios, limited_by_group};
 use model::RunResult;

@@ -6,7 +6,7 @@ use crate::conclusions::kinds;
 use crate::parse_values::short_size;
 use crate::test::{FinishedTest, SurveyTest};
 use analysis::costs::{UserPoint, scalability};
-use analysis::growth_ends;
+use analysis::{growth_ends, has_stalled};
 use measure::text;
 
 /// Levels from `least`, doubling each time, up to and including `most`.
@@ -73,6 +73,10 @@ pub struct Knee {
     rate: f64,
     /// Higher levels, with their rates relative to the rate at `level`; empty if throughput still grows.
     beyond: Vec<(u32, f64)>,
+    /// The same for levels that stalled, wherever they are.
+    stalled: Vec<(u32, f64)>,
+    /// True if `level` is the last one.
+    is_last: bool,
     /// The peak that the scalability law predicts, if it has one.
     predicted: Option<f64>,
 }
@@ -81,35 +85,52 @@ impl Knee {
     /// Evaluates levels in ascending order and their rates; `None` if there are none.
     pub fn of(levels: &[(u32, f64)]) -> Option<Knee> {
         let rates: Vec<f64> = levels.iter().map(|&(_, rate)| rate).collect();
+        let has_stalled = |&at: &usize| has_stalled(&rates, at);
+        let (stalled, steady): (Vec<usize>, Vec<usize>) = (0..rates.len()).partition(has_stalled);
         let points: Vec<UserPoint> =
-            levels.iter().map(|&(users, iops)| UserPoint { users: f64::from(users), iops }).collect();
+            steady.iter().map(|&at| UserPoint { users: f64::from(levels[at].0), iops: rates[at] }).collect();
         let moved = points.iter().all(|point| point.iops > 0.0);
         let law = scalability(&points).filter(|_| moved);
         let predicted = law.and_then(|law| law.peak).map(|(users, _)| users);
-        let at = growth_ends(&rates);
+        let end = growth_ends(&rates);
         let best = || (0..rates.len()).max_by(|&a, &b| rates[a].total_cmp(&rates[b]));
-        let (level, rate) = *levels.get(at.or_else(best)?)?;
-        let beyond = at.map_or(&[][..], |at| &levels[at + 1..]);
-        let beyond = beyond.iter().map(|&(users, other)| (users, other / rate)).collect();
-        Some(Knee { level, rate, beyond, predicted })
+        let at = end.or_else(best)?;
+        let (level, rate) = levels[at];
+        let related = |at: &usize| (levels[*at].0, rates[*at] / rate);
+        let beyond = steady.iter().filter(|&&later| end.is_some_and(|end| later > end)).map(related).collect();
+        let stalled = stalled.iter().map(related).collect();
+        Some(Knee { level, rate, beyond, stalled, is_last: at + 1 == levels.len(), predicted })
     }
 
     /// Returns the conclusion as a sentence: `throughput stops growing at 8 users with 812 MiB/s; 16 and 32 bring +1.0
     /// % and −2.0 %`. `what` is what is counted, in the singular, `shown` formats a rate.
     pub fn sentence(&self, what: &str, shown: &dyn Fn(f64) -> String) -> String {
         let (level, rate) = (text::counted(self.level.into(), what), shown(self.rate));
+        let stalled = match self.stalled[..] {
+            [] => String::new(),
+            _ => format!("; {}, which may be a stall: measure again", changes(&self.stalled)),
+        };
         if self.beyond.is_empty() {
-            return format!("the highest rate was {rate} with {level}, and it was still growing: try higher levels");
+            let grows = match self.is_last {
+                true => "and it was still growing",
+                false => "and too few levels follow to say whether it is still growing",
+            };
+            return format!("the highest rate was {rate} with {level}, {grows}: try higher levels{stalled}");
         }
-        let counts: Vec<String> = self.beyond.iter().map(|(users, _)| users.to_string()).collect();
-        let change = |share: f64| text::signed(100.0 * (share - 1.0)) + " %";
-        let changes: Vec<String> = self.beyond.iter().map(|(_, share)| change(*share)).collect();
-        let (counts, changes) = (text::listed(&counts), text::listed(&changes));
         let law = self.predicted.filter(|users| *users < 1e6).map_or_else(String::new, |users| {
             format!("; the scalability law puts the peak at {}", text::number(users.round()))
         });
-        format!("throughput stops growing at {level} with {rate}; {counts} bring {changes}{law}")
+        let beyond = changes(&self.beyond);
+        format!("throughput stops growing at {level} with {rate}; {beyond}{law}{stalled}")
     }
+}
+
+/// Levels and their rates: `8 and 16 bring +1.0 % and −5.0 %`.
+fn changes(levels: &[(u32, f64)]) -> String {
+    let counts: Vec<String> = levels.iter().map(|(users, _)| users.to_string()).collect();
+    let shares: Vec<String> = levels.iter().map(|(_, share)| text::signed(100.0 * (share - 1.0)) + " %").collect();
+    let verb = if levels.len() == 1 { "brings" } else { "bring" };
+    format!("{} {verb} {}", text::listed(&counts), text::listed(&shares))
 }
 
 #[cfg(test)]
@@ -131,6 +152,24 @@ mod tests {
         let expected = "throughput stops growing at 4 threads with 300 MiB/s; 8 and 16 bring +1.0 % and −5.0 %";
         assert!(said.starts_with(expected), "{said}");
         assert_eq!((knee.level, knee.rate), (4, 300.0));
+    }
+
+    #[test]
+    fn a_level_that_stalled_is_named_and_ends_nothing() {
+        let said =
+            |levels: &[(u32, f64)]| Knee::of(levels).unwrap().sentence("user", &|rate| format!("{rate:.0} MiB/s"));
+        assert_eq!(
+            said(&[(1, 100.0), (2, 200.0), (4, 12.0), (8, 196.0)]),
+            "the highest rate was 200 MiB/s with 2 users, and too few levels follow to say whether it is still growing: \
+             try higher levels; 4 brings −94.0 %, which may be a stall: measure again"
+        );
+        let ended = said(&[(1, 100.0), (2, 200.0), (4, 12.0), (8, 196.0), (16, 201.0)]);
+        assert!(
+            ended.starts_with("throughput stops growing at 2 users with 200 MiB/s; 8 and 16 bring −2.0 % and +0.5 %")
+        );
+        assert!(ended.ends_with("; 4 brings −94.0 %, which may be a stall: measure again"), "{ended}");
+        let rising = said(&[(1, 100.0), (2, 12.0), (4, 400.0)]);
+        assert!(rising.contains("and it was still growing: try higher levels; 2 brings −97.0 %"), "{rising}");
     }
 
     #[test]
