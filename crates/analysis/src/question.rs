@@ -115,6 +115,20 @@ const fn answer_of(certain: [bool; 2]) -> Answer {
     }
 }
 
+/// The first latency between two for which something holds, to a thousandth; the last one if it holds nowhere. The ends
+/// of the interval of a percentile are found so: the latencies which, as a limit, a round would leave undecided.
+fn first(from: Nanos, to: Nanos, holds: impl Fn(Nanos) -> bool) -> Nanos {
+    if holds(from) {
+        return from;
+    }
+    let (mut low, mut high) = (from, to);
+    while high.as_f64() > low.as_f64() * 1.001 + 1.0 {
+        let middle = Nanos(low.0 + (high.0 - low.0) / 2);
+        if holds(middle) { high = middle } else { low = middle }
+    }
+    high
+}
+
 impl Rule {
     /// Judges a round.
     pub fn observe(&self, result: &RunResult) -> RuleObservation {
@@ -161,18 +175,42 @@ impl Rule {
     /// The share beyond the limit against the share that is allowed.
     fn percentile(&self, times: &LatencyStatistics, steady: &[(Nanos, &Interval)], percent: f64) -> RuleObservation {
         let allowed = 1.0 - percent / 100.0;
-        let value = crate::percentile_as_fact(times, percent).map(Nanos::as_f64);
-        let none =
-            RuleObservation { value, interval: None, beyond: None, ios: 0, keeps: false, answer: Answer::CannotTell };
+        let value = crate::percentile_as_fact(times, percent);
+        let none = RuleObservation {
+            value: value.map(Nanos::as_f64),
+            interval: None,
+            beyond: None,
+            ios: 0,
+            keeps: false,
+            answer: Answer::CannotTell,
+        };
         let Some(histogram) = times.histogram.as_deref() else { return none };
         let limit = Nanos::from_secs_f64(self.limit / 1e9);
+        let share = Counts::of(histogram, limit).share();
+        let found = RuleObservation { beyond: Some(share), keeps: share <= allowed, ..none };
+        let against = |limit: Nanos| self.against(histogram, steady, limit, allowed);
+        let Some(certain) = against(limit) else { return found };
+        let ends = times.moments.minimum().zip(value).zip(times.moments.maximum());
+        let interval = ends.map(|((least, value), most)| {
+            let kept = |limit: Nanos| against(limit).is_some_and(|[kept, _]| kept);
+            let not_missed = |limit: Nanos| against(limit).is_none_or(|[_, missed]| !missed);
+            [first(least, value, not_missed), first(value, most, kept)].map(Nanos::as_f64)
+        });
+        RuleObservation { interval, answer: answer_of(certain), ..found }
+    }
+
+    /// True if the share of I/Os beyond a limit is certain to be allowed, and true if it is certain not to be.
+    fn against(
+        &self,
+        histogram: &Histogram,
+        steady: &[(Nanos, &Interval)],
+        limit: Nanos,
+        allowed: f64,
+    ) -> Option<[bool; 2]> {
         let counts = Counts::of(histogram, limit);
-        let found = RuleObservation { beyond: Some(counts.share()), keeps: counts.share() <= allowed, ..none };
-        let Some(half) = self.half_of_share(steady, limit) else { return found };
         let least = if counts.over > 0.0 { 0.0 } else { NONE_SEEN / counts.ios.max(1.0) };
-        let (share, half) = (counts.share(), half.max(least));
-        let answer = answer_of([share + half < allowed, share - half > allowed]);
-        RuleObservation { interval: self.interval_of_percentile(times, steady, value, percent), answer, ..found }
+        let (share, half) = (counts.share(), self.half_of_share(steady, limit)?.max(least));
+        Some([share + half < allowed, share - half > allowed])
     }
 
     /// Half of the width of the interval of the share of I/Os beyond a latency.
@@ -184,21 +222,6 @@ impl Rule {
         };
         let shares: Vec<f64> = steady.iter().filter_map(of_interval).collect();
         series_interval(&shares).map(|found| found.half)
-    }
-
-    /// The interval of a percentile: the latencies at the ends of the interval of its share (Woodruff 1952).
-    fn interval_of_percentile(
-        &self,
-        times: &LatencyStatistics,
-        steady: &[(Nanos, &Interval)],
-        value: Option<f64>,
-        percent: f64,
-    ) -> Option<[f64; 2]> {
-        let histogram = times.histogram.as_deref()?;
-        let half = 100.0 * self.half_of_share(steady, Nanos::from_secs_f64(value? / 1e9))?;
-        let [low, high] = [(percent - half).max(0.01), (percent + half).min(100.0)].map(|at| histogram.percentile(at));
-        let highest = times.moments.maximum()?;
-        Some([low?.min(highest), high?.min(highest)].map(Nanos::as_f64))
     }
 
     /// Latencies of all jobs together; response times of jobs with a rate.
@@ -358,6 +381,25 @@ mod tests {
             let unsaid = found.iter().filter(|&&answer| answer == Answer::CannotTell).count();
             assert!(unsaid >= 38, "{number:?}: {unsaid} of 40");
         }
+    }
+
+    #[test]
+    fn an_interval_holds_the_limit_where_a_round_cannot_tell() {
+        let mut seen = [0; 3];
+        for (seed, times) in (0..30).flat_map(|seed| [0.85, 0.95, 1.0, 1.05, 1.15].map(|times| (seed, times))) {
+            let limit = -(0.01_f64).ln() * MEAN * times;
+            let found = Rule { part: Part::Read, number: Number::Percentile(99.0), limit }.observe(&run(seed));
+            let [low, high] = found.interval.unwrap();
+            let (is_below, is_above) = (high < limit * 1.002, low > limit * 0.998);
+            let (at, fits) = match found.answer {
+                Answer::Yes => (0, is_below),
+                Answer::No => (1, is_above),
+                Answer::CannotTell => (2, low < limit * 1.002 && high > limit * 0.998),
+            };
+            assert!(fits, "{seed} {times}: {found:?}");
+            seen[at] += 1;
+        }
+        assert!(seen.iter().all(|&count| count > 10), "{seen:?}");
     }
 
     #[test]

@@ -337,7 +337,33 @@ impl RuleAnswer<'_> {
         let counted = format!("{} {part}", text::number(measure::float(ios)));
         let said =
             if self.is_of_storage { format!("{yes} of {} rounds say yes; ", self.rounds.len()) } else { String::new() };
-        format!("{number} {range}, {strength} {limit}: {} ({said}{counted})", self.answer_word())
+        let why = self.reason().map_or_else(String::new, |why| format!("; {why}"));
+        format!("{number} {range}, {strength} {limit}: {} ({said}{counted}{why})", self.answer_word())
+    }
+
+    /// The reason for an answer that its rounds do not give.
+    fn reason(&self) -> Option<String> {
+        let count = |of: fn(&RuleObservation) -> bool| self.rounds.iter().filter(|&round| of(round)).count();
+        let of_all = |count: usize| format!("{count} of {} rounds", self.rounds.len());
+        let (yes, no) = (count(|round| round.answer == Answer::Yes), count(|round| round.answer == Answer::No));
+        let counts = [
+            count(|round| round.ios == 0),
+            count(|round| round.value.is_none()),
+            count(|round| round.interval.is_none()),
+        ];
+        (self.is_of_storage && self.answer == Answer::CannotTell).then(|| match counts {
+            _ if self.rounds.is_empty() => "nothing was measured".to_owned(),
+            [none @ (1..), ..] => format!("{} had none of them", of_all(none)),
+            [_, few @ (1..), _] => format!("{} had too few for {}: a longer --time", of_all(few), self.written.number),
+            [.., short @ (1..)] => {
+                format!("{} were too short or too uneven for an interval: a longer --time", of_all(short))
+            }
+            _ if yes > 0 && no > 0 => "the rounds differ: another program, or a cache that fills".to_owned(),
+            _ => format!(
+                "the interval of {} holds the limit: a longer --time, unless the disk is at it",
+                of_all(self.rounds.len() - yes - no)
+            ),
+        })
     }
 
     /// Its rounds in a picture. Twice as good is half of a latency, or twice a rate.
@@ -385,6 +411,7 @@ impl RuleAnswer<'_> {
             "limit": self.rule.limit,
             "is_advice": self.written.advice,
             "answer": self.is_of_storage.then(|| word(self.answer)),
+            "reason": self.reason(),
             "rounds": self.rounds.iter().map(round).collect::<Vec<_>>(),
             "source": self.written.source,
             "date": self.written.date,
