@@ -5,7 +5,8 @@ pub(crate) use measure::float;
 use measure::{Direction, Nanos};
 use model::reading::ReadJob;
 use model::{
-    DeviceFacts, DeviceGain, DeviceUsage, Interval, JobResult, LatencyStatistics, Monitored, RunResult, WorkerGain,
+    DeviceFacts, DeviceGain, DeviceUsage, Interval, JobResult, LatencyStatistics, Monitored, RunResult, TargetFacts,
+    WorkerGain,
 };
 use plan::Workload;
 use std::collections::BTreeMap;
@@ -139,6 +140,19 @@ pub(crate) fn on_files(monitored: &Monitored) -> bool {
 
 /// True if most writes were past the end of their files: each needs the file for itself, to change its size.
 pub(crate) fn extends_files<'a>(result: &RunResult, jobs: impl Iterator<Item = &'a JobResult>) -> bool {
+    most_went_to(result, jobs, |target| target.past_end_bytes)
+}
+
+/// True if most writes were into holes and unwritten extents of their files: a file system may let one at a time do so.
+pub(crate) fn fills_holes<'a>(result: &RunResult, jobs: impl Iterator<Item = &'a JobResult>) -> bool {
+    most_went_to(result, jobs, |target| target.unwritten_bytes)
+}
+
+fn most_went_to<'a>(
+    result: &RunResult,
+    jobs: impl Iterator<Item = &'a JobResult>,
+    part: fn(&TargetFacts) -> Option<u64>,
+) -> bool {
     const MOST: f64 = 0.5;
     let (mut written, mut paths) = (0_u64, Vec::new());
     for job in jobs {
@@ -146,8 +160,8 @@ pub(crate) fn extends_files<'a>(result: &RunResult, jobs: impl Iterator<Item = &
         paths.extend(&job.echo.paths);
     }
     let targets = result.monitored.iter().flat_map(|monitored| &monitored.targets);
-    let past_end = targets.filter(|target| paths.contains(&&target.path)).filter_map(|target| target.past_end_bytes);
-    written > 0 && float(past_end.fold(0, u64::saturating_add)) >= MOST * float(written)
+    let bytes = targets.filter(|target| paths.contains(&&target.path)).filter_map(part);
+    written > 0 && float(bytes.fold(0, u64::saturating_add)) >= MOST * float(written)
 }
 
 /// True for a pass of iozone: it writes one page of data over and over, and flushes after the time that counts.

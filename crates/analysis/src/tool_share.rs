@@ -14,7 +14,7 @@ use model::{Calibration, ErrorBar, JobResult, Span};
 /// };
 /// assert_eq!(
 ///     analysis::tool_share::sentence(&tool),
-///     "an I/O that takes no time would show 400 ns (p99 2.1 µs); waking up costs 3 µs (p99 51 µs). Latencies are true to -400 ns / +0 ns ± 0.78 %."
+///     "an I/O that takes no time would show 400 ns (p99 2.1 µs); waking up costs 3 µs (p99 51 µs). Latencies are true to -400 ns / +0 ns ± 0.78 %; of a worker that slept, to -53.1 µs at p99."
 /// );
 /// ```
 pub fn sentence(tool: &Calibration) -> String {
@@ -42,9 +42,14 @@ pub fn sentence(tool: &Calibration) -> String {
     }));
     let either = text::percent(tool.histogram_relative);
     let end = match tool.total_ns {
-        Some([middle, _]) => {
-            let share = float(middle) + tool.reap_ns.unwrap_or(0.0);
-            format!("Latencies are true to -{} / +0 ns ± {either}.", text::time(share))
+        Some([middle, slow]) => {
+            let reap = tool.reap_ns.unwrap_or(0.0);
+            // On a busy machine this is most of it: other programs have the processor when the I/O is complete.
+            let asleep = tool.wake_ns.filter(|wake| wake[1] > 0).map(|wake| float(slow) + reap + float(wake[1]));
+            let asleep = asleep.map_or_else(String::new, |share| {
+                format!("; of a worker that slept, to -{} at p99", text::time(share))
+            });
+            format!("Latencies are true to -{} / +0 ns ± {either}{asleep}.", text::time(float(middle) + reap))
         }
         None => format!("Latencies are true to ± {either}, and too long by an unknown share of the tool."),
     };

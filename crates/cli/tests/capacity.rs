@@ -62,10 +62,12 @@ fn the_capacity_of_a_queue_is_that_of_its_formula_in_every_view() {
         assert!(page.contains(&sentence.replace('<', "&lt;")) || page.contains(sentence), "{sentence}");
     }
     let [rate, low, high] = ["capacity", "low", "high"].map(|key| shown(of(key)));
+    // No byte of a simulated disk is of a storage.
+    assert!(sentences[0].starts_with("No answer for disk: "), "{}", sentences[0]);
     assert!(
-        sentences[0].starts_with(&format!("disk holds {rate} IOPS with p99 < 2 ms ({low} to {high}). Confirmed: "))
+        sentences[1].starts_with(&format!("disk holds {rate} IOPS with p99 < 2 ms ({low} to {high}). Confirmed: "))
     );
-    assert!(sentences[1].contains(&format!("plan for {} (80 %)", shown(0.8 * of("capacity")))), "{}", sentences[1]);
+    assert!(sentences[2].contains(&format!("plan for {} (80 %)", shown(0.8 * of("capacity")))), "{}", sentences[2]);
     // Each trial is a line of the table and of the page.
     let trials = saved["trials"].as_array().unwrap();
     assert!(trials.len() > 15 && trials[0]["stage"] == "alone");

@@ -130,6 +130,14 @@ fn a_loss_next_to_a_neighbour_decides_nothing() {
     let new = write_noted(directory.path(), "memory", &OLD, (1, &memory));
     let text = gate(&format!("{new} --against {old}")).exits(3).stdout;
     assert!(text.starts_with("gate: error: NOT A STORAGE RESULT: memory-1.json: cache"), "{text}");
+    // what is compared alone is the numbers
+    plumb(&directory, format!("compare {old} {new}"))
+        .succeeds()
+        .prints("No answer: memory-1.json: cache")
+        .prints("[NOT A STORAGE RESULT].")
+        .prints("Of the numbers alone: ");
+    let accepted = plumb(&directory, format!("compare --accept cache {old} {new}")).succeeds().stdout;
+    assert!(!accepted.contains("No answer"), "{accepted}");
     // another commit may be measured well
     gate(&format!("--bisect {new} --against {old}")).exits(125);
     // against this baseline none is judged

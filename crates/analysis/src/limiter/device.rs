@@ -1,7 +1,7 @@
 //! Limits of the device and the path to it: other users, flushes, link, locks above it, busy time, queue depth.
 
 use super::verdict;
-use crate::run_facts::{RunFacts, bytes_of_sectors, extends_files, float};
+use crate::run_facts::{RunFacts, bytes_of_sectors, extends_files, fills_holes, float};
 use measure::text;
 use model::{Bottom, DeviceFacts, DeviceGain, JobResult, LimitedBy, Limiter, Monitored};
 
@@ -248,7 +248,8 @@ fn writes_take_turns(seen: &RunFacts<'_>) -> bool {
     let files: std::collections::BTreeSet<&String> = seen.jobs().flat_map(|job| &job.echo.paths).collect();
     let shares = float(files.len() as u64) * 2.0 <= f64::from(seen.workers());
     let at_device = at_devices(seen);
-    only_writes && shares && at_device <= ONE_AT_A_TIME && extends_files(seen.result, seen.jobs())
+    let allocates = extends_files(seen.result, seen.jobs()) || fills_holes(seen.result, seen.jobs());
+    only_writes && shares && at_device <= ONE_AT_A_TIME && allocates
 }
 
 /// Mean number of requests at the topmost devices.
@@ -306,8 +307,11 @@ fn full_with_few(seen: &RunFacts<'_>, in_flight: f64) -> Option<LimitedBy> {
     let at_device = at_devices(seen);
     // I/Os that the kernel has in its cache, or splits, are others than those of the device.
     let is_direct = seen.jobs().all(|job| job.echo.direct);
+    // Of several devices, one that is full is not where all the I/Os wait.
+    let is_alone = seen.devices().filter(|(facts, _)| facts.top).count() == 1;
     let (on, waiting) = seen.processor_shares()?;
-    let is_full = is_direct && busy >= BUSY && in_flight >= PARALLEL && in_flight >= WAITING_ABOVE * at_device;
+    let is_full =
+        is_alone && is_direct && busy >= BUSY && in_flight >= PARALLEL && in_flight >= WAITING_ABOVE * at_device;
     (is_full && on + waiting < HALF_IDLE).then(|| {
         let sentence = format!(
             "{} was at work {} of the time and had {} of {} I/Os in flight at a time: the others waited for it",

@@ -424,6 +424,10 @@ fn writers_that_extend_a_file_wait_for_each_other() {
     let lock = "for each other, in the file system, which extends a file write by write";
     check(&extending(970), Limiter::FileSystemLock, 80.0..=95.0, lock);
     check(&extending(700), Limiter::FileSystemLock, 80.0..=95.0, lock);
+    let mut into_holes = extending(970);
+    let target = &mut monitored(&mut into_holes).targets[0];
+    (target.past_end_bytes, target.unwritten_bytes) = (Some(0), Some(20_000 * 8192));
+    check(&into_holes, Limiter::FileSystemLock, 80.0..=95.0, "for each other, in the file system");
     let mut overwrites = extending(970);
     monitored(&mut overwrites).targets[0].past_end_bytes = Some(0);
     check(&overwrites, Limiter::Device, 96.9..=97.1, "1 of 8 I/Os in flight at a time: the others waited for it");
@@ -438,6 +442,15 @@ fn a_device_that_does_one_at_a_time_is_the_limit_of_a_queue() {
     };
     check(&with(980, 1), Limiter::Device, 97.9..=98.1, "had 1 of 8 I/Os in flight at a time");
     check(&with(700, 1), Limiter::Depth, 90.0..=100.0, "more could bring more");
+    let mut two = with(980, 1);
+    monitored(&mut two).devices.push(DeviceFacts {
+        name: "sdb".into(),
+        top: true,
+        leaf: true,
+        ..DeviceFacts::default()
+    });
+    each(&mut two, |interval| interval.devices.push(DeviceGain::default()));
+    check(&two, Limiter::Depth, 90.0..=100.0, "more could bring more");
     let mut buffered = with(980, 1);
     buffered.jobs[0].echo.direct = false;
     check(&buffered, Limiter::Depth, 90.0..=100.0, "more could bring more");

@@ -84,7 +84,13 @@ impl Report<'_> {
 
     pub(crate) fn sentences(&self) -> Vec<String> {
         match &self.found.ending {
-            Ending::Concluded(found) => self.concluding(found),
+            Ending::Concluded(found) => {
+                let of_storage = self.found.findings.refused.is_empty();
+                let refusal = (!of_storage).then(|| {
+                    format!("No answer for {}: the numbers are not of the storage. Of what was measured:", self.target)
+                });
+                refusal.into_iter().chain(self.concluding(found)).collect()
+            }
             Ending::Cut(Cut::Signal(signal)) => vec![format!("Ended by signal {signal} before the answer.")],
             Ending::Cut(_) => vec!["A trial failed before the answer.".to_owned()],
         }

@@ -229,7 +229,8 @@ fn a_quota_that_is_set_midway_is_named() {
     let words = "--name=quota --ioengine=null --rw=randread --bs=4k --size=1t --runtime=24 --time_based";
     let (sentence, found) = throttled(|| {
         group.limit_processors(100).expect("a quota");
-        with_a_change(group.inside(fio(words)), 12, || group.limit_processors(10).expect("a quota"))
+        // So low that it is seen where other programs have most of the processors before.
+        with_a_change(group.inside(fio(words)), 12, || group.limit_processors(2).expect("a quota"))
     });
     assert!(sentence.contains("cpu.max held the workers back") && sentence.contains("(nr_throttled + "), "{sentence}");
     let last = found["plumb"]["phases"].as_array().and_then(|phases| phases.last()).expect("phases");
