@@ -41,7 +41,7 @@ class Runs(InDirectory):
         self.assertIn("IOPS=40.0k", outcome.output)
 
     def test_intervals_come_while_it_measures_and_add_up(self):
-        words = ("--name=a", "--rw=randrw", "--size=4m", "--rate_iops=500", "--time_based", "--runtime=2")
+        words = ("--name=a", "--rw=randrw", "--size=4m", "--rate_iops=500", "--time_based", "--runtime=3")
         seen = []
         with self.start("fio", *words) as run:
             for interval in run.intervals():
