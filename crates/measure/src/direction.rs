@@ -29,6 +29,15 @@ impl Direction {
             Direction::Trim => "trim",
         }
     }
+
+    /// Its I/Os in a sentence: `reads`, `writes` or `trims`.
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Direction::Read => "reads",
+            Direction::Write => "writes",
+            Direction::Trim => "trims",
+        }
+    }
 }
 
 /// One value for each direction.
@@ -109,6 +118,7 @@ mod tests {
     fn directions_keep_their_numbers_words_and_order() {
         let said: Vec<_> = Direction::ALL.iter().map(|&direction| (direction as u8, direction.word())).collect();
         assert_eq!(said, [(0, "read"), (1, "write"), (2, "trim")]);
+        assert!(Direction::ALL.iter().all(|direction| direction.plural() == format!("{}s", direction.word())));
         assert_eq!(serde_json::to_string(&Direction::Trim).unwrap(), "\"trim\"");
     }
 

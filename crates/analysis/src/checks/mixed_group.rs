@@ -21,10 +21,6 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
         .collect()
 }
 
-fn plural(direction: Direction) -> String {
-    format!("{}s", direction.word())
-}
-
 /// Jobs that move data in this direction in unlike ways.
 fn judge(jobs: &[&JobResult], direction: Direction) -> Option<Note> {
     let jobs: Vec<&JobResult> = jobs.iter().copied().filter(|job| job.directions[direction].ios > 0).collect();
@@ -34,7 +30,7 @@ fn judge(jobs: &[&JobResult], direction: Direction) -> Option<Note> {
     let most = sizes.iter().max_by_key(|&&(low, _)| low).map_or(0, |size| size.0);
     let depths = || jobs.iter().map(|job| job.echo.iodepth.max(1));
     let (shallow, deep) = (depths().min()?, depths().max()?);
-    let what = plural(direction);
+    let what = direction.plural();
     let differs = |of: fn(&JobResult) -> bool| jobs.iter().any(|job| of(job)) && jobs.iter().any(|job| !of(job));
     let (how, evidence): (String, [(&str, f64); 2]) = if least > 0 && most >= least.saturating_mul(APART) {
         let (small, large) = (f64::from(least), f64::from(most));
@@ -77,8 +73,8 @@ fn apart(jobs: &[&JobResult]) -> Option<Note> {
     let are_apart = |one: u32, other: u32| one.max(other) >= one.min(other).max(1).saturating_mul(APART);
     let depths = (reader.echo.iodepth.max(1), writer.echo.iodepth.max(1));
     (are_apart(depths.0, depths.1) || are_apart(read.1, written.1)).then(|| {
-        let described = |direction, (_, high): (u32, u32), depth: u32| {
-            format!("{} of {} at depth {depth}", plural(direction), text::rounded_size(f64::from(high)))
+        let described = |direction: Direction, (_, high): (u32, u32), depth: u32| {
+            format!("{} of {} at depth {depth}", direction.plural(), text::rounded_size(f64::from(high)))
         };
         let sentence = format!(
             "the group has jobs with {} and with {}: its depths and its processor time describe neither",

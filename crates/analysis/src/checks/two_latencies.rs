@@ -122,7 +122,7 @@ fn two_kinds(histogram: &Histogram) -> Option<Kinds> {
 }
 
 fn describe(kinds: &Kinds, direction: Direction) -> Note {
-    let what = if direction == Direction::Read { "reads" } else { "writes" };
+    let what = direction.plural();
     let slow = 100.0 * kinds.slow_share;
     let most = if slow <= 50.0 { "most".to_owned() } else { text::percent(1.0 - kinds.slow_share) };
     let sentence = format!(

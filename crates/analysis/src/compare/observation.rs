@@ -118,7 +118,7 @@ impl RequestedWork {
         let mut text = match (self.pattern, &self.name) {
             (Some(pattern), _) => self.words(pattern),
             (None, Some(name)) => name.clone(),
-            (None, None) => plural(self.direction).to_owned(),
+            (None, None) => self.direction.plural().to_owned(),
         };
         let size = |bytes: u32| exact_size(u64::from(bytes), SizeStyle::Table);
         if let Some((low, high)) = self.block {
@@ -142,15 +142,7 @@ impl RequestedWork {
             AccessOrder::Sequential => "sequential",
         };
         let of_mix = if pattern.kind == ReadKind::Mixed { " of a mix" } else { "" };
-        format!("{order} {}{of_mix}", plural(self.direction))
-    }
-}
-
-fn plural(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Read => "reads",
-        Direction::Write => "writes",
-        Direction::Trim => "trims",
+        format!("{order} {}{of_mix}", self.direction.plural())
     }
 }
 

@@ -1,13 +1,12 @@
 //! fio's histogram logs: the distribution of the whole log, and percentiles over time, in bounded memory.
 
-use super::log::DIRECTIONS;
 use super::time::{LEAST_BEYOND, PERCENTILES};
 use super::{PageRequest, Source};
 use crate::data::{Bin, Cdf, Distribution, Level, Line, Panel, Sweep, Unit};
 use crate::terminal;
 use analysis::measured::shares;
 use formats::fio::log::HistogramRow;
-use measure::{Histogram, text};
+use measure::{Direction, Histogram, text};
 
 /// Windows to which a log is reduced when it has twice as many; each takes 18 kB.
 const MOST_WINDOWS: usize = 240;
@@ -69,7 +68,7 @@ impl Histograms {
                 let beyond = histogram.total() as f64 * (100.0 - percent) / 100.0;
                 histogram.percentile(percent).filter(|_| beyond >= LEAST_BEYOND).map(|ns| ns.as_f64())
             };
-            let name = if several { format!("{} {name}", DIRECTIONS[at]) } else { name.to_owned() };
+            let name = if several { format!("{} {name}", Direction::ALL[at].plural()) } else { name.to_owned() };
             let points = self.windows[at].all.iter().map(|(seconds, histogram)| (*seconds, value(histogram)));
             Line { name, points: points.collect() }
         };
@@ -87,7 +86,7 @@ impl Histograms {
         let sum = |at: usize| {
             let mut all = Histogram::new();
             self.windows[at].all.iter().for_each(|(_, histogram)| all.merge(histogram));
-            (DIRECTIONS[at], all)
+            (Direction::ALL[at].plural(), all)
         };
         self.directions().map(sum).filter(|(_, histogram)| histogram.total() > 0).collect()
     }

@@ -4,13 +4,12 @@ use super::histograms::Histograms;
 use crate::data::{Line, Panel, Unit};
 use formats::fio::log::{HistogramRow, Point};
 use formats::sweep::LogKind;
+use measure::Direction;
 
 /// Points to which a line is reduced when it has twice as many; about the number of columns on a screen.
 const MOST_POINTS: usize = 2000;
 /// Longest possible log line in bytes: a histogram of 1,856 counts.
 const LONGEST: usize = 64 << 10;
-/// Names of the directions, in the order of their numbers in a log.
-pub(super) const DIRECTIONS: [&str; 3] = ["reads", "writes", "trims"];
 
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
@@ -108,12 +107,12 @@ impl Log {
             LogKind::Part => ("part of the latency", Unit::Latency),
         };
         let mut lines = Vec::new();
-        for (line, name) in self.lines.iter().zip(DIRECTIONS) {
+        for (line, direction) in self.lines.iter().zip(Direction::ALL) {
             let mut line = line.clone();
             line.close();
             if !line.points.is_empty() {
                 let points = line.points.iter().map(|&(at, value)| (at, Some(value))).collect();
-                lines.push(Line { name: name.to_owned(), points });
+                lines.push(Line { name: direction.plural().to_owned(), points });
             }
         }
         Panel { name: name.to_owned(), unit, lines }
