@@ -3,11 +3,12 @@
 use super::{Source, systems};
 use crate::data::of_measurements::MeasuredRow;
 use crate::page::{Column, Numbers};
-use model::Measurement;
 use model::measurement::ms;
+use model::{Cell, RowOfCells, measured_column};
 use serde_json::Value;
 
-type Cell = fn(&Line<'_>, &Measurement) -> Value;
+/// A value that is not of a measured row alone.
+type Own = fn(&Line<'_>) -> Value;
 
 /// A row with its file and its system.
 struct Line<'a> {
@@ -15,6 +16,22 @@ struct Line<'a> {
     /// `None` if all rows are of one system.
     system: Option<&'a str>,
     row: &'a MeasuredRow,
+    cells: RowOfCells<'a>,
+}
+
+impl Line<'_> {
+    /// The value of a column: its own, or that of measured rows by this name.
+    fn value(&self, column: &Column, own: Option<Own>) -> Value {
+        let measured = || measured_column(column.id).map(|found| found.cell(&self.cells));
+        match own.map(|own| own(self)) {
+            Some(value) => value,
+            None => match measured() {
+                Some(Cell::Text(word)) => text(word.as_deref()),
+                Some(Cell::Number(value)) => number(value),
+                None => Value::Null,
+            },
+        }
+    }
 }
 
 fn text(text: Option<&str>) -> Value {
@@ -25,38 +42,44 @@ fn number(value: Option<f64>) -> Value {
     value.filter(|value| value.is_finite()).map_or(Value::Null, Value::from)
 }
 
-/// Columns: name in CSV, heading and unit.
-const COLUMNS: &[(Column, Cell)] = &[
-    (column("source", "source", ""), |line, _| text(Some(&line.source.name))),
-    (column("system", "system", ""), |line, row| text(row.system.as_deref().or(line.system))),
-    (column("name", "test", ""), |_, row| text(Some(row.test.as_str()))),
-    (column("direction", "direction", ""), |_, row| text(row.kind.map(|kind| kind.word()))),
-    (column("users", "users", ""), |_, row| number(row.users)),
-    (column("depth", "depth", ""), |_, row| number(row.depth)),
-    (column("block_size", "block", ""), |_, row| text(row.block_text().as_deref())),
-    (column("data_bytes", "data", "bytes"), |line, _| line.row.region_bytes.map_or(Value::Null, Value::from)),
-    (column("lasting_mib_per_second", "lasting rate", "MiB/s"), |_, row| {
-        number(row.lasting.as_ref().map(|lasting| lasting.bytes_per_second / f64::from(1 << 20)))
-    }),
-    (column("lasting_iops", "lasting IOPS", "1/s"), |_, row| number(row.lasting.as_ref().map(|lasting| lasting.iops))),
-    (column("mib_per_second", "rate", "MiB/s"), |_, row| number(row.mib_per_second())),
-    (column("iops", "IOPS", "1/s"), |_, row| number(row.iops)),
-    (column("mean_ms", "mean", "ms"), |_, row| number(ms(row.mean_ns))),
-    (column("min_ms", "min", "ms"), |_, row| number(ms(row.min_ns))),
-    (column("p95_ms", "p95", "ms"), |_, row| number(ms(row.percentiles_ns[0]))),
-    (column("p99_ms", "p99", "ms"), |_, row| number(ms(row.percentiles_ns[1]))),
-    (column("p99_5_ms", "p99.5", "ms"), |_, row| number(ms(row.percentiles_ns[2]))),
-    (column("p99_9_ms", "p99.9", "ms"), |_, row| number(ms(row.percentiles_ns[3]))),
-    (column("p99_95_ms", "p99.95", "ms"), |_, row| number(ms(row.percentiles_ns[4]))),
-    (column("p99_99_ms", "p99.99", "ms"), |_, row| number(ms(row.percentiles_ns[5]))),
-    (column("max_ms", "max", "ms"), |_, row| number(ms(row.max_ns))),
-    (column("response_p50_ms", "response p50", "ms"), |line, _| number(ms(line.row.response_ns[0]))),
-    (column("response_p99_ms", "response p99", "ms"), |line, _| number(ms(line.row.response_ns[1]))),
-    (column("tool_p50_us", "plumb's share, p50", "µs"), |line, _| number(line.row.tool_us[0])),
-    (column("tool_p99_us", "plumb's share, p99", "µs"), |line, _| number(line.row.tool_us[1])),
-    (column("deviation_ms", "deviation", "ms"), |_, row| number(ms(row.deviation_ns))),
-    (column("engine", "engine", ""), |_, row| text(row.engine.as_deref())),
-    (column("errno", "errno", ""), |_, row| number(row.errno)),
+/// Columns: name in all formats, heading and unit, and the value of those that a measured row does not have.
+const COLUMNS: &[(Column, Option<Own>)] = &[
+    (column("source", "source", ""), Some(|line| text(Some(&line.source.name)))),
+    (column("system", "system", ""), Some(|line| text(line.row.numbers.system.as_deref().or(line.system)))),
+    (column("name", "test", ""), None),
+    (column("direction", "direction", ""), None),
+    (column("users", "users", ""), None),
+    (column("depth", "depth", ""), None),
+    (column("block_size", "block", ""), None),
+    (column("data_bytes", "data", "bytes"), Some(|line| line.row.region_bytes.map_or(Value::Null, Value::from))),
+    (
+        column("lasting_mib_per_second", "lasting rate", "MiB/s"),
+        Some(|line| {
+            number(line.row.numbers.lasting.as_ref().map(|lasting| lasting.bytes_per_second / f64::from(1 << 20)))
+        }),
+    ),
+    (
+        column("lasting_iops", "lasting IOPS", "1/s"),
+        Some(|line| number(line.row.numbers.lasting.as_ref().map(|lasting| lasting.iops))),
+    ),
+    (column("mib_per_second", "rate", "MiB/s"), None),
+    (column("iops", "IOPS", "1/s"), None),
+    (column("mean_ms", "mean", "ms"), None),
+    (column("min_ms", "min", "ms"), None),
+    (column("p95_ms", "p95", "ms"), None),
+    (column("p99_ms", "p99", "ms"), None),
+    (column("p99_5_ms", "p99.5", "ms"), None),
+    (column("p99_9_ms", "p99.9", "ms"), None),
+    (column("p99_95_ms", "p99.95", "ms"), None),
+    (column("p99_99_ms", "p99.99", "ms"), None),
+    (column("max_ms", "max", "ms"), None),
+    (column("response_p50_ms", "response p50", "ms"), Some(|line| number(ms(line.row.response_ns[0])))),
+    (column("response_p99_ms", "response p99", "ms"), Some(|line| number(ms(line.row.response_ns[1])))),
+    (column("tool_p50_us", "plumb's share, p50", "µs"), Some(|line| number(line.row.tool_us[0]))),
+    (column("tool_p99_us", "plumb's share, p99", "µs"), Some(|line| number(line.row.tool_us[1]))),
+    (column("deviation_ms", "deviation", "ms"), None),
+    (column("engine", "engine", ""), None),
+    (column("errno", "errno", ""), None),
 ];
 
 const fn column(id: &'static str, title: &'static str, unit: &'static str) -> Column {
@@ -69,12 +92,23 @@ pub(super) fn all(sources: &[Source]) -> Numbers {
     let mut lines: Vec<Line<'_>> = Vec::new();
     for (source, name) in sources.iter().zip(&names) {
         let system = several.then_some(name.as_str());
-        lines.extend(source.rows.iter().map(|row| Line { source, system, row }));
+        let line = |row| Line { source, system, row, cells: RowOfCells::new(&row.numbers) };
+        lines.extend(source.rows.iter().map(line));
     }
-    let filled = |cell: Cell| lines.iter().any(|line| !cell(line, &line.row.numbers).is_null());
-    let kept: Vec<&(Column, Cell)> = COLUMNS.iter().filter(|(_, cell)| filled(*cell)).collect();
-    Numbers {
-        columns: kept.iter().map(|(column, _)| *column).collect(),
-        rows: lines.iter().map(|line| kept.iter().map(|(_, cell)| cell(line, &line.row.numbers)).collect()).collect(),
+    let filled = |(column, own): &&(Column, Option<Own>)| lines.iter().any(|line| !line.value(column, *own).is_null());
+    let kept: Vec<&(Column, Option<Own>)> = COLUMNS.iter().filter(filled).collect();
+    let values = |line: &Line<'_>| kept.iter().map(|(column, own)| line.value(column, *own)).collect();
+    Numbers { columns: kept.iter().map(|(column, _)| *column).collect(), rows: lines.iter().map(values).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_without_a_value_of_its_own_is_one_of_measured_rows() {
+        for (column, own) in COLUMNS {
+            assert!(own.is_some() || measured_column(column.id).is_some_and(|found| found.name == column.id));
+        }
     }
 }
