@@ -497,9 +497,7 @@ fn check_unused(path: &Path) -> Result<(), String> {
     match claims.first() {
         None => Ok(()),
         Some(first) if first.is_use() => Err(format!("it {}; stop what uses it first", shown.join(", "))),
-        Some(_) => {
-            Err(format!("it {}; if that is not needed any more, run wipefs --all on it first", shown.join(", ")))
-        }
+        Some(first) => Err(format!("it {}; if that is not needed any more, {}", shown.join(", "), first.remedy())),
     }
 }
 

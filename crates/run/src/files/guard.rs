@@ -206,8 +206,8 @@ fn refuse(job: &JobPlan, path: &Path, refused: &Refused<'_>) -> JobError {
         Objection::Data => (
             libc::EPERM,
             format!(
-                "{all}{more}, and writing to it would destroy that; erase it first (wipefs --all), or set \
-                 write_consent={word}{named}"
+                "{all}{more}, and writing to it would destroy that; {}, or set write_consent={word}{named}",
+                claims.first().map_or("", Claim::remedy)
             ),
         ),
     };

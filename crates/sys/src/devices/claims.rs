@@ -76,6 +76,14 @@ impl Claim {
     pub fn is_use(&self) -> bool {
         !matches!(self, Claim::Partition(_) | Claim::Signature { .. } | Claim::Unreadable { .. })
     }
+
+    /// How a sign of data goes away, for someone who does not need what is there.
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Claim::Unreadable { .. } => "write zeros to what cannot be read first (blkdiscard --zeroout)",
+            _ => "erase it first (wipefs --all)",
+        }
+    }
 }
 
 impl std::fmt::Display for Claim {
