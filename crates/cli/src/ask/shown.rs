@@ -354,15 +354,10 @@ impl RuleAnswer<'_> {
         (self.is_of_storage && self.answer == Answer::CannotTell).then(|| match counts {
             _ if self.rounds.is_empty() => "nothing was measured".to_owned(),
             [none @ (1..), ..] => format!("{} had none of them", of_all(none)),
-            [_, few @ (1..), _] => format!("{} had too few for {}: a longer --time", of_all(few), self.written.number),
-            [.., short @ (1..)] => {
-                format!("{} were too short or too uneven for an interval: a longer --time", of_all(short))
-            }
-            _ if yes > 0 && no > 0 => "the rounds differ: another program, or a cache that fills".to_owned(),
-            _ => format!(
-                "the interval of {} holds the limit: a longer --time, unless the disk is at it",
-                of_all(self.rounds.len() - yes - no)
-            ),
+            [_, few @ (1..), _] => format!("{} had too few for {}", of_all(few), self.written.number),
+            [.., short @ (1..)] => format!("{} were too short or too uneven for an interval", of_all(short)),
+            _ if yes > 0 && no > 0 => "the rounds differ".to_owned(),
+            _ => format!("the interval of {} holds the limit", of_all(self.rounds.len() - yes - no)),
         })
     }
 
