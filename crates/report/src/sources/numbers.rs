@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_column_without_a_value_of_its_own_is_one_of_measured_rows() {
+    fn a_column_without_its_own_value_is_one_of_measured_rows() {
         for (column, own) in COLUMNS {
             assert!(own.is_some() || measured_column(column.id).is_some_and(|found| found.name == column.id));
         }
