@@ -134,6 +134,7 @@ fn posixaio(file: &File, mut offsets: Offsets, ios: u64) -> io::Result<()> {
     let mut blocks: [libc::aiocb; BATCH] = unsafe { std::mem::zeroed() };
     for (slot, block) in blocks.iter_mut().enumerate() {
         (block.aio_fildes, block.aio_nbytes) = (file.as_raw_fd(), BLOCK);
+        block.aio_sigevent.sigev_notify = libc::SIGEV_NONE;
         block.aio_buf = buffers.slot(slot).cast();
     }
     let blocks = blocks.as_mut_ptr();
