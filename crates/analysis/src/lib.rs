@@ -28,8 +28,7 @@ pub mod units;
 mod fixtures;
 
 pub use checks::{
-    CHECKS, Check, Needs, advice, check, grade, grade_title, is_finding, is_of_memory, is_shown, limit_of_tester,
-    unchecked,
+    CHECKS, Check, Needs, advice, check, grade, grade_title, is_finding, is_of_memory, is_shown, no_grade, unchecked,
 };
 pub use findings::{FindingGroup, Strictness, StrictnessError, by_check, verdict_line};
 pub use identities::{Identity, Side, Verdict, identities, sides};

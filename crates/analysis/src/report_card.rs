@@ -95,6 +95,8 @@ pub struct Line {
     pub users: u32,
     /// Number of users in the run with more load.
     pub more_users: u32,
+    /// True if a run of this test by these users exists, graded or not.
+    pub measured: bool,
     /// Marks for the mean, 95th and 99th percentile.
     pub marks: Vec<Marks>,
 }
@@ -111,6 +113,41 @@ pub struct Card {
     /// Runs whose grades are of averages over phases that differ, and for each its rate that lasts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lasting: Vec<(String, String)>,
+}
+
+impl Card {
+    /// True if a run is one of its tests, graded or not.
+    pub fn is_measured(&self) -> bool {
+        self.lines.iter().any(|line| line.measured)
+    }
+
+    /// The whole card in a line if no latency has a grade: why, and what to run.
+    ///
+    /// ```
+    /// use analysis::report_card::{PROFILES, card};
+    ///
+    /// assert_eq!(
+    ///     card("sda", &[], &PROFILES[0]).without_grades().as_deref(),
+    ///     Some("sda: no grades, because no run is a test of the report card: plumb survey PATH measures them")
+    /// );
+    /// ```
+    pub fn without_grades(&self) -> Option<String> {
+        let mut reasons: Vec<&str> = Vec::new();
+        for line in self.lines.iter().filter(|line| line.measured) {
+            for marks in &line.marks {
+                match &marks.latency {
+                    Mark::Graded { .. } => return None,
+                    Mark::Unknown { reason } => measure::push_new(&mut reasons, reason.as_str()),
+                }
+            }
+        }
+        let why = match reasons.as_slice() {
+            [] => "no run is a test of the report card: plumb survey PATH measures them".to_owned(),
+            [only] => (*only).to_owned(),
+            [first, rest @ ..] => format!("{first}; {}", text::counted(rest.len() as u64, "more reason")),
+        };
+        Some(format!("{}: no grades, because {why}", self.system))
+    }
 }
 
 /// Grade of a value: that of the first bound it does not exceed.
@@ -148,7 +185,8 @@ fn line(rows: &[Measurement], test: &'static Test) -> Line {
             Marks { metric, latency: latency.unwrap_or_else(unknown), scaling: scaling.unwrap_or_else(unknown) }
         })
         .collect();
-    Line { test: test.shown(), users: test.users, more_users: test.more_users, marks }
+    let measured = fitting(rows, test, test.users).is_some();
+    Line { test: test.shown(), users: test.users, more_users: test.more_users, measured, marks }
 }
 
 type Run<'rows> = Result<&'rows Measurement, String>;
@@ -163,9 +201,9 @@ fn scaling(base: &Run<'_>, more: &Run<'_>, metric: Metric, users: f64) -> Result
     Ok(Mark::Graded { grade: grade_of(value, &SCALING), value })
 }
 
-/// The run of a test with this number of users, if they were busy: each a user with one I/O in flight, or, where there
-/// is no such run, as many I/Os in flight of fewer users. A sweep over depth is graded like a sweep over users.
-fn run_of<'rows>(rows: &'rows [Measurement], test: &Test, users: u32) -> Run<'rows> {
+/// The run of a test with this number of users: each a user with one I/O in flight, or, where there is no such run, as
+/// many I/Os in flight of fewer users. A sweep over depth is graded like a sweep over users.
+fn fitting<'rows>(rows: &'rows [Measurement], test: &Test, users: u32) -> Option<&'rows Measurement> {
     let is = |found: f64| (found - f64::from(users)).abs() < 0.5;
     let by_users = |row: &&Measurement| test.fits(row) && row.users.is_some_and(is);
     let in_flight = |row: &&Measurement| {
@@ -173,13 +211,18 @@ fn run_of<'rows>(rows: &'rows [Measurement], test: &Test, users: u32) -> Run<'ro
     };
     let one_each = |row: &&Measurement| by_users(row) && in_flight(row);
     let newest = || rows.iter().rev();
-    let row = newest().find(one_each).or_else(|| newest().find(in_flight)).or_else(|| newest().find(by_users));
+    newest().find(one_each).or_else(|| newest().find(in_flight)).or_else(|| newest().find(by_users))
+}
+
+/// The same, if it says something of the storage and the users were busy.
+fn run_of<'rows>(rows: &'rows [Measurement], test: &Test, users: u32) -> Run<'rows> {
+    let row = fitting(rows, test, users);
     let row = row.ok_or_else(|| format!("there is no run of {} {} by {users}", test.pattern.word(), test.block()))?;
     if let Some(errno) = row.errno {
         return Err(format!("the run by {users} ended with error {errno:.0}"));
     }
-    if let Some(limit) = &row.limit_of_tester {
-        return Err(format!("the tester was the limit by {users}: {limit}"));
+    if let Some(reason) = &row.no_grade {
+        return Err(format!("by {users} users {reason}"));
     }
     busy(row, users)?;
     Ok(row)
@@ -254,6 +297,7 @@ fn of<'rows>(
         let word = format!("{} ({})", words(range), letters.join(", "));
         match names.as_slice() {
             [] => {}
+            [_] if rows.len() == 1 => parts.push(word),
             [_, _] if rows.len() == 2 => parts.push(format!("{word} for both")),
             all if all.len() == rows.len() => parts.push(format!("{word} for all {}", all.len())),
             names => parts.push(format!("{word} for {}", text::listed(names))),

@@ -7,7 +7,7 @@ use model::{
     DeviceFacts, DirectionResult, Echo, GroupGain, GroupLimits, Interval, JobResult, LatencyStatistics, Monitored,
     RunResult,
 };
-use plan::{Distribution, Order, Workload};
+use plan::{Distribution, Order, Work, Workload};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -112,7 +112,6 @@ fn grade_says_the_same_as_the_page() {
     let (fast, slow) = (Nanos::from_micros(350), Nanos::from_micros(540));
     let both = |disk: &DeviceFacts| vec![reads(16, fast, disk), reads(32, slow, disk)];
     let held = |disk: &DeviceFacts| vec![reads(16, fast, disk), held_back(reads(32, slow, disk))];
-    let all_held = |disk: &DeviceFacts| both(disk).into_iter().map(held_back).collect::<Vec<_>>();
     for (results, letters, profile) in [
         (both(&flash), ["A", "A", "A", "C"], "Profile ssd-2026, because sda is flash;"),
         (both(&rotating), ["A+", "A+", "A+", "C"], "Profile oracle-2012, because sda is a rotating disk;"),
@@ -120,7 +119,6 @@ fn grade_says_the_same_as_the_page() {
         (both(&bare), ["A+", "A+", "A+", "C"], "Profile oracle-2012, because vda is virtual,"),
         (both(&volume), ["A+", "A+", "A+", "C"], "Profile oracle-2012, because nvme0n1 is virtual,"),
         (held(&flash), ["A", "A", "A", "?"], "Profile ssd-2026, because sda is flash;"),
-        (all_held(&flash), ["?", "?", "?", "?"], "Profile ssd-2026, because sda is flash;"),
     ] {
         survey(&place.path().join("survey.json"), &results);
         let (graded, profile_of_grade) = by_grade("survey.json", &place);
@@ -142,15 +140,70 @@ fn grade_says_the_same_as_the_page() {
 fn a_missing_grade_has_its_reason() {
     let place = place();
     let disk = DeviceFacts { name: "sda".into(), leaf: true, rotational: Some(false), ..DeviceFacts::default() };
-    let held = held_back(reads(16, Nanos::from_micros(350), &disk));
-    let few = reads(32, Nanos::from_millis(200), &disk);
-    survey(&place.path().join("s.json"), &[held, few]);
+    let held = held_back(reads(32, Nanos::from_micros(540), &disk));
+    survey(&place.path().join("s.json"), &[reads(16, Nanos::from_micros(350), &disk), held]);
     let text = shown(&["grade", "s.json"], &place);
     assert!(
-        text.contains("the tester was the limit by 16: the quota of 1.5 processors held the workers back"),
+        text.contains("(scaling): by 32 users the tester was the limit: the quota of 1.5 processors held the workers"),
         "{text}"
     );
     assert!(!text.contains("not known; --profile") && text.contains("--profile chooses another."), "{text}");
     let text = shown(&["grade", "--profile", "nvme-2026", "s.json"], &place);
     assert!(text.starts_with("s.json: nvme-2026 - NVMe flash of 2026") && !text.contains("--profile"), "{text}");
+}
+
+/// The whole text of `plumb grade`, and the same line on the page, which has no card.
+fn one_line(results: &[RunResult], place: &Place) -> String {
+    survey(&place.path().join("s.json"), results);
+    let text = shown(&["grade", "s.json"], place);
+    let page = document(&["report", "--json", "s.json"], place);
+    let charts = || page["pictures"].as_array().unwrap().iter().map(|picture| picture["chart"].as_str().unwrap());
+    assert!(charts().any(|chart| chart == "sweep") && !charts().any(|chart| chart == "card"), "{page}");
+    let on_page = page["remarks"].as_array().unwrap().iter().filter_map(Value::as_str);
+    let on_page: Vec<&str> = on_page.filter_map(|line| line.split_once(": no grades, ")).map(|(_, why)| why).collect();
+    assert_eq!(on_page.len(), 1, "{page}");
+    assert_eq!(text.matches(on_page[0].trim_end_matches('.')).count(), 1, "{text}");
+    text
+}
+
+#[test]
+fn a_card_without_grades_is_a_line() {
+    let place = place();
+    let disk = DeviceFacts { name: "sda".into(), leaf: true, rotational: Some(false), ..DeviceFacts::default() };
+    let fast = Nanos::from_micros(350);
+    let held = one_line(&[held_back(reads(16, fast, &disk)), held_back(reads(32, fast, &disk))], &place);
+    assert!(held.contains("no grades, because by 16 users the tester was the limit: the quota of 1.5"), "{held}");
+    // What is not a result of the storage has no grade: this engine drops every I/O.
+    let null = |users: u32| {
+        let mut result = reads(users, fast, &disk);
+        result.jobs[0].echo.engine = "null".into();
+        result.jobs[0].workload.as_mut().unwrap().work = Work::Null;
+        result
+    };
+    let dropped = one_line(&[null(16), null(32)], &place);
+    assert!(
+        dropped.contains("no grades, because by 16 users this is not a storage result: engine `null`"),
+        "{dropped}"
+    );
+    assert!([held, dropped].iter().all(|text| text.lines().count() == 1), "one line");
+}
+
+#[test]
+fn a_run_that_is_not_on_the_card_is_a_line_with_what_to_run() {
+    let place = place();
+    let disk = DeviceFacts { name: "sda".into(), leaf: true, ..DeviceFacts::default() };
+    let mut two = reads(3, Nanos::from_micros(350), &disk);
+    two.jobs[0].echo.block_sizes.read = (65536, 65536);
+    let mut other = two.jobs[0].clone();
+    other.echo.name = "b".into();
+    other.echo.block_sizes.read = (2 << 20, 2 << 20);
+    two.jobs.push(other);
+    place.write("run.json", formats::native::write(&two).unwrap());
+    let text = shown(&["grade", "run.json"], &place);
+    assert_eq!(
+        text,
+        "run.json: no grades, because no run is a test of the report card: plumb survey PATH measures them\n"
+    );
+    let page = document(&["report", "--json", "run.json"], &place);
+    assert_eq!(page["remarks"], json!([]), "a page of a run that is not a test of the card says nothing of cards");
 }

@@ -156,8 +156,8 @@ pub struct Measurement {
     pub depth: Option<f64>,
     /// errno of a failure.
     pub errno: Option<f64>,
-    /// The sentence that names the machine that measured as the limit, if it was: the row says nothing of the storage.
-    pub limit_of_tester: Option<String>,
+    /// Why the row says nothing of the storage, if so: a check found it, or the machine that measured was the limit.
+    pub no_grade: Option<String>,
     /// The rate of the phase that lasts, if the run had phases that differ: the other numbers are averages over them.
     pub lasting: Option<Lasting>,
     /// Name of the machine, if the result states it.

@@ -1,5 +1,6 @@
 //! The eleven published data sets of fio_scripts as sweeps and report cards.
 
+use analysis::report_card::{self, profile};
 use formats::stream::parse;
 use model::Measurement;
 use model::measurement::ms;
@@ -23,7 +24,8 @@ fn sweeps_of(system: &str) -> Vec<Sweep> {
 }
 
 fn card_of(system: &str) -> Card {
-    card(system, &rows(system), analysis::report_card::profile("oracle-2012").expect("a test's own data"))
+    let (rows, profile) = (rows(system), profile("oracle-2012").expect("a test's own data"));
+    card(&report_card::card(system, &rows, profile), &rows, profile)
 }
 
 fn sweep_of(system: &str, workload: &str) -> Sweep {

@@ -367,10 +367,17 @@ pub fn is_of_memory(notes: &[Note]) -> bool {
 }
 
 /// The sentence that names the measuring machine as the limit: no result of the storage. `None` if it was not.
-pub fn limit_of_tester<'a>(notes: &'a [Note], limited_by: Option<&'a LimitedBy>) -> Option<&'a str> {
+fn limit_of_tester<'a>(notes: &'a [Note], limited_by: Option<&'a LimitedBy>) -> Option<&'a str> {
     let found = notes.iter().find(|note| note.check == CLIENT_CPU && is_finding(note));
     let limit = limited_by.filter(|limit| limit.limiter == Limiter::ClientCpu);
     found.map(|note| note.sentence.as_str()).or(limit.map(|limit| limit.sentence.as_str()))
+}
+
+/// Why a report card does not grade a result, if so: the tester was the limit, or it is not a result of the storage.
+pub fn no_grade(notes: &[Note], limited_by: Option<&LimitedBy>) -> Option<String> {
+    let tester = limit_of_tester(notes, limited_by).map(|sentence| format!("the tester was the limit: {sentence}"));
+    let finding = || notes.iter().find(|note| note.grade == Grade::NotAStorageResult);
+    tester.or_else(|| finding().map(|note| format!("this is not a storage result: {}", note.sentence)))
 }
 
 /// Display name of a grade.

@@ -75,14 +75,17 @@ fn bounds_of_every_profile_ascend() {
 #[test]
 fn where_the_tester_was_the_limit_nothing_is_graded() {
     let mut rows = [row("randread", 8192, 16, 5.0, 8.0), row("randread", 8192, 32, 10.0, 9.6)];
-    rows[1].limit_of_tester = Some("the processors were full".into());
+    rows[1].no_grade = Some("the tester was the limit: the processors were full".into());
     let (latency, scaling) = mark(&rows, 1);
     assert!(matches!(latency, Mark::Graded { grade: "B", .. }), "{latency:?}");
-    assert_eq!(scaling, Mark::Unknown { reason: "the tester was the limit by 32: the processors were full".into() });
-    rows[0].limit_of_tester = rows[1].limit_of_tester.clone();
+    assert_eq!(
+        scaling,
+        Mark::Unknown { reason: "by 32 users the tester was the limit: the processors were full".into() }
+    );
+    rows[0].no_grade = rows[1].no_grade.clone();
     assert_eq!(
         mark(&rows, 1).0,
-        Mark::Unknown { reason: "the tester was the limit by 16: the processors were full".into() }
+        Mark::Unknown { reason: "by 16 users the tester was the limit: the processors were full".into() }
     );
 }
 
@@ -159,6 +162,7 @@ fn the_verdict_groups_workloads_and_counts_what_is_open() {
 #[test]
 fn all_alike_is_said_once_and_nothing_says_nothing() {
     assert_eq!(verdict(&[grades("a", "A+", "?"), grades("b", "A-", "?")])[0], "Latency: good (A+, A-) for both.");
-    assert_eq!(verdict(&[grades("a", "A", "?")])[1], "Scaling: not graded, for the reasons below.");
+    let one = verdict(&[grades("a", "A", "?")]);
+    assert_eq!(one, ["Latency: good (A).", "Scaling: not graded, for the reasons below."]);
     assert_eq!(verdict(&[]), Vec::<String>::new());
 }

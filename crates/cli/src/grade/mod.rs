@@ -137,6 +137,9 @@ fn shown(graded: &Graded, columns: Option<usize>) -> String {
     const METRICS: [&str; 3] = ["mean ms", "95 % ms", "99 % ms"];
     let Graded { card, chosen, .. } = graded;
     let (profile, form) = (chosen.profile, form_of(columns));
+    if let Some(line) = card.without_grades() {
+        return width::for_people(&printable::line(&line), "  ", columns);
+    }
     let name = printable::line(&card.system);
     let mut text = width::for_people(&format!("{name}: {} - {}", profile.name, profile.help), "  ", columns);
     text += &format!("{:<19} {:>6} ", "latency/scaling", "users");

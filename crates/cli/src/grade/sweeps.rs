@@ -76,18 +76,18 @@ impl Sweeps {
         input::print_repeats(path, &repeats, verbosity);
     }
 
-    /// Adds rows to their systems, marked if the machine that measured was the limit of their result, and if they are
-    /// averages of phases that differ.
+    /// Adds rows to their systems, marked if they say nothing of the storage, and if they are averages of phases that
+    /// differ.
     fn add(&mut self, file: &NamedFile, survey: Option<&str>, rows: Vec<Measurement>, result: Option<&mut RunResult>) {
-        let (mut limit, mut disks, mut lasting) = (None, Vec::new(), None);
+        let (mut no_grade, mut disks, mut lasting) = (None, Vec::new(), None);
         if let Some(result) = result {
             analysis::judge(result);
-            limit = analysis::limit_of_tester(&result.notes, result.limited_by.as_ref()).map(str::to_owned);
+            no_grade = analysis::no_grade(&result.notes, result.limited_by.as_ref());
             disks = disks_of(result);
             lasting = result.lasting.take();
         }
         for mut row in rows {
-            row.limit_of_tester.clone_from(&limit);
+            row.no_grade.clone_from(&no_grade);
             row.lasting.clone_from(&lasting);
             let stated = file.name.clone().or(row.system.take()).or(survey.map(str::to_owned));
             let unnamed = || self.unnamed.get_or_insert_with(|| file.path.display().to_string()).clone();

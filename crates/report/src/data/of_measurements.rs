@@ -106,9 +106,8 @@ pub(crate) fn by_direction(rows: &mut [MeasuredRow]) {
     }
 }
 
-/// Builds the report card of one system.
-pub fn card(system: &str, rows: &[Measurement], profile: &'static Profile) -> Card {
-    let judged = report_card::card(system, rows, profile);
+/// Draws a report card of these rows.
+pub fn card(judged: &report_card::Card, rows: &[Measurement], profile: &'static Profile) -> Card {
     let workloads: Vec<Workload> =
         profile.tests.iter().zip(&judged.lines).filter_map(|(test, line)| workload(rows, test, &line.marks)).collect();
     let mut all = vec![
@@ -124,7 +123,7 @@ pub fn card(system: &str, rows: &[Measurement], profile: &'static Profile) -> Ca
     if !missing.is_empty() {
         all.push(format!("Not measured: {}.", missing.join(", ")));
     }
-    Card::of(system, &workloads, all)
+    Card::of(&judged.system, &workloads, all)
 }
 
 fn workload(rows: &[Measurement], test: &Test, marks: &[Marks]) -> Option<Workload> {

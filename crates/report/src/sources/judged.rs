@@ -45,11 +45,11 @@ impl CheckedResult {
         }
     }
 
-    /// Marks the rows of this result if the machine that measured was the limit, and if they are averages of phases.
+    /// Marks the rows of this result if they say nothing of the storage, and if they are averages of phases.
     pub(super) fn and_mark(self, rows: &mut [MeasuredRow]) -> CheckedResult {
-        let limit = analysis::limit_of_tester(&self.notes, self.limited_by.as_ref()).map(str::to_owned);
+        let no_grade = analysis::no_grade(&self.notes, self.limited_by.as_ref());
         for row in rows.iter_mut().map(|row| &mut row.numbers) {
-            row.limit_of_tester.clone_from(&limit);
+            row.no_grade.clone_from(&no_grade);
             row.lasting.clone_from(&self.lasting);
         }
         self

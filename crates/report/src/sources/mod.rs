@@ -34,6 +34,8 @@ use std::io::{self, BufRead, BufReader, Read};
 const MOST: usize = 100_000;
 /// Most damaged places reported per file.
 const MOST_DAMAGES: usize = 5;
+/// Most remarks of a page.
+const MOST_REMARKS: usize = 50;
 /// Largest plumb result file read, in bytes.
 const LARGEST: u64 = 512 << 20;
 
@@ -248,7 +250,8 @@ fn rows_of(run: usize, reading: &Reading, kind: Option<LogKind>) -> Vec<Measured
 /// Builds the page of these results.
 pub fn page(sources: &[Source], request: &PageRequest) -> Page {
     let material = pictures::Material::of(sources, request);
-    let mut pictures = material.all(sources, request);
+    let cards = pictures::cards(sources, request);
+    let mut pictures = material.all(sources, request, cards.drawn);
     let mut sentences: Vec<String> = Vec::new();
     for source in sources {
         for sentence in &source.sentences {
@@ -291,8 +294,14 @@ pub fn page(sources: &[Source], request: &PageRequest) -> Page {
         numbers: numbers::all(sources),
         checks: judged::checks(sources),
         runs: sources.iter().map(surroundings::of).collect(),
-        remarks: sources.iter().flat_map(|source| source.remarks.clone()).chain(material.remarks).take(50).collect(),
+        remarks: remarks(sources, [cards.lines, material.remarks]),
     }
+}
+
+/// Remarks on the input, on cards without grades, and on what no picture has.
+fn remarks(sources: &[Source], [cards, pictures]: [Vec<String>; 2]) -> Vec<String> {
+    let input = sources.iter().flat_map(|source| source.remarks.clone());
+    input.chain(cards).chain(pictures).take(MOST_REMARKS).collect()
 }
 
 /// Text charts for a terminal.

@@ -9,7 +9,7 @@ use crate::data::of_measurements::with_notes;
 use crate::data::placed::{self, AllDrawn, ChartRow, Subject, SweepChart};
 use crate::data::{Axis, Blocks, Cdf, Curve, Devices, Distribution, Level, Overlay, Series, Surface, Sweep, card};
 use crate::page::Picture;
-use analysis::report_card::{Disk, ProfileChoice, profile_of};
+use analysis::report_card::{self, Disk, ProfileChoice, profile_of};
 use analysis::samples_needed;
 use measure::{distinct, text};
 use model::Measurement;
@@ -104,11 +104,11 @@ impl Material {
     }
 
     /// All pictures, the most informative first, each marked with the findings on its results.
-    pub(super) fn all(&self, sources: &[Source], request: &PageRequest) -> Vec<Picture> {
+    pub(super) fn all(&self, sources: &[Source], request: &PageRequest, cards: Vec<Option<Drawing>>) -> Vec<Picture> {
         let mut pictures: Vec<Option<Drawing>> = Vec::new();
         let sweeps = &self.drawn.sweeps;
         pictures.extend(self.overlays());
-        pictures.extend(cards(sources, request));
+        pictures.extend(cards);
         pictures.extend(sweeps.iter().map(|one| drawing("sweep", &one.sweep.title, &one.sweep, &one.subjects)));
         pictures.extend(curves(sweeps));
         pictures.extend(sweeps.iter().filter_map(blocks));
@@ -220,7 +220,7 @@ pub(super) fn listed(names: &[String]) -> String {
     text::listed_up_to(names, MOST_OVERLAID)
 }
 
-struct Drawing {
+pub(super) struct Drawing {
     picture: Picture,
     subjects: Vec<Subject>,
 }
@@ -243,31 +243,53 @@ fn drawing(chart: &str, title: &str, data: &impl Serialize, subjects: &[Subject]
     Some(Drawing { picture, subjects: subjects.to_vec() })
 }
 
-/// A report card per system with at least one workload that can be graded.
-fn cards(sources: &[Source], request: &PageRequest) -> Vec<Option<Drawing>> {
+/// The cards of all systems.
+#[derive(Default)]
+pub(super) struct Cards {
+    pub(super) drawn: Vec<Option<Drawing>>,
+    /// Those without any grade: why, and what to run.
+    pub(super) lines: Vec<String>,
+}
+
+/// A card per system of which a run is a test of the card.
+pub(super) fn cards(sources: &[Source], request: &PageRequest) -> Cards {
     let names = systems::names(sources);
-    let numbers = |source: &Source| -> Vec<Measurement> { source.rows.iter().map(|row| row.numbers.clone()).collect() };
-    let mut own: Vec<(String, Vec<Measurement>)> = Vec::new();
-    for (source, name) in sources.iter().zip(&names).filter(|(source, _)| !source.tests.is_empty()) {
-        match own.iter_mut().find(|(known, _)| known == name) {
-            Some((_, rows)) => rows.extend(numbers(source)),
-            None => own.push((name.clone(), numbers(source))),
-        }
-    }
-    let foreign = placing::by_system(sources, &names).into_iter();
-    let foreign = foreign.map(|(system, rows)| (system, rows.into_iter().map(|(_, row)| row.numbers).collect()));
-    let card = |(system, rows): (String, Vec<Measurement>)| {
+    let mut cards = Cards::default();
+    for (system, rows) in by_system(sources, &names) {
         let of: Vec<usize> = (0..sources.len()).filter(|&number| names[number] == system).collect();
         let chosen = chosen(sources, &of, request);
-        let mut card = card(&system, &rows, chosen.profile);
+        let judged = report_card::card(&system, &rows, chosen.profile);
+        if !judged.is_measured() {
+            continue;
+        }
+        if let Some(line) = judged.without_grades() {
+            cards.lines.push(format!("{line}."));
+            continue;
+        }
+        let mut data = card(&judged, &rows, chosen.profile);
         if let Some(reason) = chosen.because() {
-            card.notes.insert(0, reason);
+            data.notes.insert(0, reason);
         }
         let judged = |&number: &usize| sources[number].judged.iter().map(move |one| (number, one.number));
         let subjects: Vec<Subject> = of.iter().flat_map(judged).collect();
-        (!card.rows.is_empty()).then(|| drawing("card", &card.title, &card, &subjects))
-    };
-    own.into_iter().chain(foreign).filter_map(card).collect()
+        cards.drawn.push(drawing("card", &data.title, &data, &subjects));
+    }
+    cards
+}
+
+/// The rows of each system: plumb's own first.
+fn by_system(sources: &[Source], names: &[String]) -> Vec<(String, Vec<Measurement>)> {
+    let numbers = |source: &Source| -> Vec<Measurement> { source.rows.iter().map(|row| row.numbers.clone()).collect() };
+    let mut all: Vec<(String, Vec<Measurement>)> = Vec::new();
+    for (source, name) in sources.iter().zip(names).filter(|(source, _)| !source.tests.is_empty()) {
+        match all.iter_mut().find(|(known, _)| known == name) {
+            Some((_, rows)) => rows.extend(numbers(source)),
+            None => all.push((name.clone(), numbers(source))),
+        }
+    }
+    let foreign = placing::by_system(sources, names).into_iter();
+    all.extend(foreign.map(|(system, rows)| (system, rows.into_iter().map(|(_, row)| row.numbers).collect())));
+    all
 }
 
 /// The profile that was asked for, or that of the disks of these sources.
