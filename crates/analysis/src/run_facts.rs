@@ -250,7 +250,7 @@ pub(crate) fn printed_of<'a>(result: &'a RunResult, job: &JobResult) -> Option<&
 /// may be missing in its report. `None` if that is too much to say anything; 0 for runs of plumb.
 pub(crate) fn unseen_by_devices(result: &RunResult) -> Option<f64> {
     const UNSEEN_S: f64 = 0.5;
-    const MOST: f64 = 0.1;
+    const MOST: f64 = 0.25;
     if result.printed().is_none() || result.was_monitored() {
         return Some(0.0);
     }

@@ -2,6 +2,7 @@
 
 mod amplification;
 mod backing;
+mod buffered_latency;
 mod busy_users;
 mod cache;
 mod client_cpu;
@@ -276,6 +277,14 @@ pub const CHECKS: &[Check] = &[
         measure: Some("share_percent"),
         needs: Needs::Samples,
         run: no_flush::run,
+    },
+    Check {
+        id: "buffered latency",
+        why: "a buffered write ends in memory, and its latency is not that of the flush at the end",
+        advice: "use direct=1, or sync=dsync, for the latency of a write to the disk",
+        measure: Some("writing_percent"),
+        needs: Needs::Own,
+        run: buffered_latency::run,
     },
     Check {
         id: "flush effect",

@@ -3,18 +3,24 @@
 //! Signals: regions and bytes of the jobs, memory size, and jobs that differ only in their region (a size sweep).
 
 use super::note;
-use crate::run_facts::{busy_jobs, float};
+use crate::run_facts::{busy_jobs, bytes_asked, bytes_at_devices, float};
 use measure::{Direction, text};
-use model::{Grade, JobResult, Note, RunResult};
+use model::{Bottom, Grade, JobResult, Monitored, Note, RunResult, TargetAccess, TargetFacts};
 use plan::Workload;
 
 /// A larger working set that is slower by this factor no longer fits into a cache.
 const STEP: f64 = 1.5;
+/// Disks have at least this much memory; how much, Linux does not say.
+const SMALLEST_DRIVE_CACHE: u64 = 16 << 20;
+/// A disk that turns has no less than this.
+const SMALLEST_HARD_DISK_CACHE: u64 = 64 << 20;
+/// Of a set that is read as often as this, three of four reads find what an earlier one brought.
+const TIMES: f64 = 4.0;
 
-/// Reports a step in a size sweep, otherwise buffered reads of a working set that fits into memory.
+/// Reports a step in a size sweep, otherwise reads of a working set that fits into memory, or into that of a disk.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let rows = result.reported_jobs();
-    let found = step(&rows).or_else(|| in_memory(result));
+    let found = step(&rows).or_else(|| in_memory(result)).or_else(|| in_the_drive(result));
     found.into_iter().collect()
 }
 
@@ -75,6 +81,52 @@ fn in_memory(result: &RunResult) -> Option<Note> {
     Some(note(Grade::ValidWithLimits, sentence, &evidence))
 }
 
+/// Direct reads that came from a disk, of a set that the smallest cache of a disk holds, over and over.
+fn in_the_drive(result: &RunResult) -> Option<Note> {
+    let reads = |job: &&JobResult| job.directions.read.bytes > 0 && !job.echo.paths.is_empty();
+    if busy_jobs(result).filter(reads).any(|job| !job.echo.direct) {
+        return None;
+    }
+    let (set, cache) = match &result.monitored {
+        Some(monitored) => set_on_disks(monitored)?,
+        None => {
+            let regions = busy_jobs(result).filter(reads).map(|job| (job.echo.region_bytes, u64::from(job.workers)));
+            // A report may leave out how large a region is.
+            let each: Option<Vec<u64>> = regions
+                .map(|(bytes, workers)| Some(bytes.saturating_mul(workers.max(1))).filter(|&all| all > 0))
+                .collect();
+            (each?.into_iter().fold(0, u64::saturating_add), SMALLEST_DRIVE_CACHE)
+        }
+    };
+    let read = bytes_asked(result, Direction::Read);
+    let times = float(read) / float(set.max(1));
+    let is_of_disk = bytes_at_devices(result, Direction::Read).is_none_or(|moved| float(moved) >= float(read) / 2.0);
+    (set > 0 && set <= cache && times >= TIMES && is_of_disk).then(|| {
+        let sentence = format!(
+            "{} were read {} times: the disk may have answered from its own cache; a larger set may be slower",
+            text::rounded_size(float(set)),
+            text::number(times)
+        );
+        let evidence = [("set_bytes", float(set)), ("cache_bytes_at_least", float(cache)), ("read_bytes", float(read))];
+        note(Grade::ValidWithLimits, sentence, &evidence)
+    })
+}
+
+/// Bytes that jobs read of targets that are not in memory, and the cache that each disk of their kind has.
+fn set_on_disks(monitored: &Monitored) -> Option<(u64, u64)> {
+    let is_read = |target: &&TargetFacts| target.access != Some(TargetAccess::Writes);
+    let targets = || monitored.targets.iter().filter(is_read);
+    if targets().flat_map(|target| &target.layers).any(|layer| layer.bottom == Some(Bottom::Memory)) {
+        return None;
+    }
+    let set = targets().map(|target| target.region_bytes).fold(0, u64::saturating_add);
+    let mut leaves = monitored.devices.iter().filter(|device| device.leaf).peekable();
+    leaves.peek()?;
+    // A virtual disk may say that it turns.
+    let turns = monitored.hypervisor.is_none() && leaves.all(|device| device.rotational == Some(true));
+    Some((set, if turns { SMALLEST_HARD_DISK_CACHE } else { SMALLEST_DRIVE_CACHE }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,5 +155,42 @@ mod tests {
         assert!(run(&result)[0].sentence.contains("fits into 8 GiB of memory"));
         result.jobs[0].echo.direct = true;
         assert_eq!(run(&result), []);
+    }
+
+    #[test]
+    fn a_few_blocks_over_and_over_may_be_of_the_drives_cache() {
+        let with = |set: u64, change: fn(&mut RunResult)| {
+            let mut result = watched_random_read();
+            result.jobs[0].echo.direct = true;
+            result.monitored.as_mut().unwrap().targets[0].region_bytes = set;
+            change(&mut result);
+            run(&result).into_iter().next().map(|note| note.sentence)
+        };
+        let said =
+            "1 MiB were read 156 times: the disk may have answered from its own cache; a larger set may be slower";
+        assert_eq!(with(1 << 20, |_| {}).as_deref(), Some(said));
+        assert_eq!(with(32 << 20, |_| {}), None, "an honest set");
+        assert_eq!(with(64 << 20, |_| {}), None, "read twice");
+        fn of(result: &mut RunResult) -> &mut Monitored {
+            result.monitored.as_mut().unwrap()
+        }
+        assert_eq!(with(1 << 20, |result| of(result).targets[0].layers[0].bottom = Some(Bottom::Memory)), None);
+        assert_eq!(with(1 << 20, |result| result.devices.clear()).as_deref(), Some(said), "not known");
+        assert_eq!(
+            with(1 << 20, |result| result.devices = vec![crate::fixtures::device(8, 0)]),
+            None,
+            "memory answered"
+        );
+        let turns = |result: &mut RunResult| of(result).devices[0].rotational = Some(true);
+        assert!(with(32 << 20, turns).unwrap().starts_with("32 MiB were read 4.88 times"));
+    }
+
+    #[test]
+    fn a_report_of_direct_reads_states_the_set() {
+        let mut result = crate::fixtures::printed(watched_random_read(), Some(8.0), Some(1.0));
+        (result.monitored, result.jobs[0].echo.direct) = (None, true);
+        assert_eq!(run(&result), [], "the size is not known");
+        result.jobs[0].echo.region_bytes = 1 << 20;
+        assert!(run(&result)[0].sentence.starts_with("8 MiB were read 19.5 times"), "each worker may have its own");
     }
 }

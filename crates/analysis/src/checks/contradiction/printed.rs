@@ -2,6 +2,7 @@
 //!
 //! Owns what is impossible, and how far rounding goes, by the numbers of the text, not of the result made of it.
 
+use super::super::MOST_BUSY_SHARE;
 use measure::text;
 use model::reading::{ReadDirection, ReadJob, ReadLatency, ReadRun};
 
@@ -25,6 +26,7 @@ const RULES: &[Rule] = &[
     a_mean_outside_of_its_bounds,
     percentiles_out_of_order,
     percentiles_outside_of_their_bounds,
+    a_mean_that_its_percentiles_exclude,
     parts_that_are_not_the_total,
     counts_that_disagree,
     blocks_larger_than_asked_for,
@@ -32,6 +34,7 @@ const RULES: &[Rule] = &[
     latency_shares,
     shares_of_calls,
     depths,
+    more_in_flight_than_the_depths,
 ];
 
 /// The numbers of a report that cannot be, at most one of each kind for each job; then that of its disks.
@@ -39,7 +42,8 @@ pub(super) fn impossible(run: &ReadRun) -> Vec<Impossible> {
     // Of I/Os that failed (continue_on_error), fio counts some in one number and not in another.
     let trusted = |job: &&ReadJob| job.forgiven_errors.is_none_or(|errors| errors == 0.0);
     let jobs = run.jobs.iter().filter(trusted).flat_map(|job| RULES.iter().filter_map(|rule| rule(run, job)));
-    jobs.chain(run.disks.iter().filter_map(negative_disk)).collect()
+    let disks = run.disks.iter().flat_map(|disk| [negative_disk(disk), idle_disk(disk)].into_iter().flatten());
+    jobs.chain(disks).collect()
 }
 
 /// Rounding: a printed number has at least three digits, and fio prints minima and maxima in whole units.
@@ -152,6 +156,22 @@ fn negative_disk(disk: &model::reading::ReadDisk) -> Option<Impossible> {
     Some(Impossible { subject: format!("disk {}", disk.name), why, stated: value, against: 0.0 })
 }
 
+/// A disk that was idle has no requests that took time.
+fn idle_disk(disk: &model::reading::ReadDisk) -> Option<Impossible> {
+    /// `util=0.00%` is less than this, and so much time rounds to it in the longest run.
+    const ROUNDED_PERCENT: f64 = 0.005;
+    const LEAST_MS: f64 = 100.0;
+    const LEAST_REQUESTS: f64 = 100.0;
+    let (requests, ticks) = (disk.ios.map(|(read, written)| read + written)?, disk.in_queue_ms?);
+    let is_idle = disk.utilisation_percent? < ROUNDED_PERCENT && requests >= LEAST_REQUESTS && ticks >= LEAST_MS;
+    is_idle.then(|| Impossible {
+        subject: format!("disk {}", disk.name),
+        why: format!("it did {} requests in {} of time, and was idle", text::number(requests), text::time(ticks * 1e6)),
+        stated: 0.0,
+        against: ticks,
+    })
+}
+
 fn a_mean_outside_of_its_bounds(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
     first_latency(job, |name, latency, _| {
         let mean = latency.mean_ns?;
@@ -206,6 +226,41 @@ fn percentiles_outside_of_their_bounds(_: &ReadRun, job: &ReadJob) -> Option<Imp
     })
 }
 
+/// Percentiles leave little room for a mean: it is not that of the same I/Os if it is outside, as a mean of means is.
+fn a_mean_that_its_percentiles_exclude(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
+    /// With fewer, the share of an I/O is as large as what is looked for.
+    const LEAST_IOS: f64 = 1_000.0;
+    /// The longest latency that the histogram of fio has is 17 s.
+    const LONGEST_NS: f64 = 10e9;
+    first_latency(job, |name, latency, direction| {
+        let (mean, min, max) = (latency.mean_ns?, latency.min_ns?, latency.max_ns?);
+        let ios = latency.count.or_else(|| ios_of(job, direction?)).filter(|ios| *ios >= LEAST_IOS)?;
+        let mut points = latency.percentiles.clone();
+        points.sort_by(|one, other| one.0.total_cmp(&other.0));
+        if points.len() < 2 || max > LONGEST_NS {
+            return None;
+        }
+        let unit = |ns: f64| if ns > 0.0 && ns % LARGE_UNIT_NS == 0.0 { LARGE_UNIT_NS } else { UNIT_NS };
+        let edges = |ns: f64| ((ns * (1.0 - BUCKET) - unit(ns)).max(min), (ns * (1.0 + BUCKET) + unit(ns)).min(max));
+        let (mut from, mut least, mut most) = ((0.0, min), 0.0, 0.0);
+        for (percent, ns) in points.into_iter().chain([(100.0, max)]) {
+            let share = (percent - from.0).max(0.0) / 100.0;
+            least += share * edges(from.1).0;
+            most += share * edges(ns).1;
+            from = (percent, ns);
+        }
+        // Each percentile may be one I/O away.
+        let edge = (max - min).max(0.0) / ios;
+        let (least, most) = ((least - edge) * (1.0 - ROUNDED), (most + edge) * (1.0 + ROUNDED));
+        let bound = if mean < least - UNIT_NS { least } else { most };
+        (!(least - UNIT_NS..=most + UNIT_NS).contains(&mean)).then(|| {
+            let side = if mean < bound { "least" } else { "most" };
+            let (stated, bound_text) = (text::time(mean), text::time(bound));
+            (format!("the mean {name} is {stated}, and by its percentiles at {side} {bound_text}"), mean, bound)
+        })
+    })
+}
+
 /// An I/O that waits before it is submitted (a fixed rate, a thread that submits) has a total of more than both parts.
 fn parts_that_are_not_the_total(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
     /// Parts and total may be of a few I/Os more or less (ramp_time).
@@ -245,14 +300,19 @@ fn counts_that_disagree(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
     })
 }
 
+/// I/Os of a direction; a text states those that were issued.
+fn ios_of(job: &ReadJob, direction: &ReadDirection) -> Option<f64> {
+    let at = direction.kind as usize;
+    direction.ios.or(job.issued.get(at).copied().filter(|_| at < 3))
+}
+
 fn blocks_larger_than_asked_for(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
     /// Bytes of a text have three digits at worst.
     const PRINTED: f64 = 0.05;
     let edges = at_the_edges(job);
     job.directions.iter().find_map(|direction| {
         let at = direction.kind as usize;
-        let issued = job.issued.get(at).copied().filter(|_| at < 3);
-        let (bytes, ios) = (direction.bytes?, direction.ios.or(issued)?);
+        let (bytes, ios) = (direction.bytes?, ios_of(job, direction)?);
         let &(_, largest) = job.block_sizes.get(at).or(job.block_sizes.last())?;
         let most = (ios + edges) * largest;
         (largest > 0.0 && at < 3 && bytes > most * (1.0 + PRINTED)).then(|| Impossible {
@@ -324,6 +384,40 @@ fn depths(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
         .then(|| sum_of_shares(job, "the shares of the depths", sum))
 }
 
+/// By Little's law no more I/Os were in flight than the deepest queue that was seen more than now and then.
+fn more_in_flight_than_the_depths(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
+    /// Largest depth of each share; the last has no end.
+    const ENDS: [f64; 6] = [1.0, 3.0, 7.0, 15.0, 31.0, 63.0];
+    /// A share that is printed as the smallest one is of next to nothing.
+    const SELDOM_PERCENT: f64 = 0.5;
+    /// If other threads submit (io_submit_mode=offload), the depths are theirs, and I/Os wait for them this long.
+    const OFFLOADED: f64 = 0.1;
+    let deepest = job.depth_percent.iter().rposition(|&share| share > SELDOM_PERCENT)?;
+    let most = ENDS.get(deepest)? * job.workers?;
+    let (mut busy_ns, mut window_ns) = (0.0, 0.0_f64);
+    for direction in job.directions.iter().filter(|direction| ios_of(job, direction) != Some(0.0)) {
+        let mean = |latency: &Option<ReadLatency>| latency.as_ref()?.mean_ns;
+        let (submission, completion) = (mean(&direction.submission)?, mean(&direction.completion)?);
+        if submission > OFFLOADED * completion {
+            return None;
+        }
+        busy_ns += ios_of(job, direction)? * completion;
+        window_ns = window_ns.max(direction.runtime_ms? * LARGE_UNIT_NS);
+    }
+    let in_flight = busy_ns / window_ns;
+    let asked = job.workers? * job.depth?;
+    (window_ns > 0.0 && asked > most && in_flight > MOST_BUSY_SHARE * most).then(|| Impossible {
+        subject: subject(job, None),
+        why: format!(
+            "IOPS × latency says that {} I/Os were in flight, and by the depths there were at most {}",
+            text::number(in_flight),
+            text::number(most)
+        ),
+        stated: in_flight,
+        against: most,
+    })
+}
+
 fn sum_of_shares(job: &ReadJob, name: &str, sum: f64) -> Impossible {
     // 100.4 % is `100 %` in whole numbers.
     let beyond = if (100.0..100.5).contains(&sum) { "more than " } else { "" };
@@ -334,7 +428,7 @@ fn sum_of_shares(job: &ReadJob, name: &str, sum: f64) -> Impossible {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::reading::{LatencyShare, ReadKind};
+    use model::reading::{LatencyShare, ReadDisk, ReadKind};
 
     /// A report of 1,000 reads of 4 KiB at depth 8, as fio prints it.
     fn genuine() -> ReadRun {
@@ -351,6 +445,7 @@ mod tests {
         let read = ReadDirection {
             bytes: Some(4_096_000.0),
             ios: Some(1_000.0),
+            runtime_ms: Some(12.5),
             submission: Some(latency(2e3, 5e3, 9e3)),
             completion: Some(ReadLatency { percentiles, bins, ..latency(20e3, 100e3, 400e3) }),
             total: Some(latency(25e3, 105e3, 404e3)),
@@ -383,7 +478,7 @@ mod tests {
     #[test]
     fn a_genuine_report_is_silent_and_each_change_of_it_is_found() {
         assert_eq!(impossible(&genuine()), []);
-        let changes: [(Change, &str); 12] = [
+        let changes: [(Change, &str); 15] = [
             (|job| completion(job).percentiles[1].1 = 80e3, "p99 of clat, 80 µs, is below p50, 90 µs"),
             (|job| completion(job).percentiles[2].1 = 500e3, "is beyond the longest, 400 µs"),
             (|job| completion(job).percentiles[0].1 = 10e3, "is below the shortest, 20 µs"),
@@ -396,6 +491,9 @@ mod tests {
             (|job| job.directions[0].bytes = Some(8_192_000.0), "are not 8,192,000 B"),
             (|job| job.latency_shares[0].percent = 190.0, "the shares of the latencies add up to 230 %"),
             (|job| job.depth_percent = vec![25.0], "the shares of the depths add up to 25 %"),
+            (|job| completion(job).mean_ns = Some(250e3), "the mean clat is 250 µs, and by its percentiles at most"),
+            (|job| completion(job).mean_ns = Some(50e3), "the mean clat is 50 µs, and by its percentiles at least"),
+            (|job| job.depth_percent = vec![100.0], "8 I/Os were in flight, and by the depths there were at most 1"),
         ];
         for (change, says) in changes {
             let mut run = genuine();
@@ -403,6 +501,21 @@ mod tests {
             let found = impossible(&run);
             assert!(found.iter().any(|found| found.why.contains(says)), "{says}: {found:?}");
         }
+    }
+
+    #[test]
+    fn an_idle_disk_has_no_requests_that_took_time() {
+        let disk = |requests: f64, utilisation_percent: f64| {
+            let mut run = genuine();
+            run.disks = vec![ReadDisk {
+                ios: Some((requests, 0.0)),
+                in_queue_ms: Some(800.0),
+                utilisation_percent: Some(utilisation_percent),
+                ..ReadDisk::default()
+            }];
+            impossible(&run).len()
+        };
+        assert_eq!((disk(1_000.0, 80.0), disk(10.0, 0.0), disk(1_000.0, 0.0)), (0, 0, 1));
     }
 
     fn in_whole_milliseconds(job: &mut ReadJob) {
@@ -422,7 +535,7 @@ mod tests {
             ),
             (|job| completion(job).percentiles[2].1 = 406e3, "the upper edge of the bucket of the longest"),
             (|job| completion(job).count = Some(1_007.0), "in flight at the end of the ramp"),
-            (|job| job.depth_percent = vec![200.0], "flushes are counted among the depths"),
+            (|job| job.depth_percent = vec![100.0, 0.0, 0.0, 100.0], "flushes are counted among the depths"),
             (|job| job.submit_percent = vec![0.0; 7], "an engine without such calls"),
             (
                 |job| job.directions[0].total.as_mut().unwrap().mean_ns = Some(300e3),

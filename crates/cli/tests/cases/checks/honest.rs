@@ -80,7 +80,7 @@ const TIMED: &[Load] = &[
 /// Runs of `plumb fio` that end with their data.
 #[rustfmt::skip]
 const ONCE: &[Load] = &[
-    ("a buffered write", STORAGE, "--rw=write --bs=64k --ioengine=psync --end_fsync=1 --size=64m"),
+    ("a buffered write", STORAGE, "--rw=write --bs=64k --ioengine=psync --end_fsync=1 --size=64m --disable_clat=1 --disable_slat=1 --disable_lat=1"),
     ("a buffered read of a cold file", &[Disk, Ext4, Xfs], "--rw=read --bs=64k --ioengine=psync --size=64m"),
     ("random buffered reads", &[Disk, Xfs], "--rw=randread --bs=4k --ioengine=psync --size=16m"),
     ("mmap", &[Disk, Ext4], "--rw=read --bs=64k --ioengine=mmap --size=64m"),

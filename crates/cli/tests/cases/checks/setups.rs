@@ -258,6 +258,15 @@ pub(crate) const SETUPS: &[Setup] = &[
         },
     },
     Setup {
+        check: "small set",
+        how: "1 MiB of a disk over and over, direct",
+        run: |rig| {
+            shell("head -c 1M /dev/urandom > \"$1\" && sync \"$1\"", &rig.folder.path().join("few"));
+            let words = "--direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=4 --runtime=1 --time_based";
+            findings(rig.on_file("few", words))
+        },
+    },
+    Setup {
         check: "overlap",
         how: "4 sequential readers of one device",
         run: |rig| findings(rig.on_device("--rw=read --bs=64k --ioengine=psync --numjobs=4")),
@@ -398,6 +407,11 @@ pub(crate) const SETUPS: &[Setup] = &[
         check: "no flush",
         how: "buffered writes without end_fsync",
         run: |rig| findings(rig.on_file("dirty", "--rw=write --bs=64k --size=16m --ioengine=psync")),
+    },
+    Setup {
+        check: "buffered latency",
+        how: "buffered writes that are flushed at the end",
+        run: |rig| findings(rig.on_file("flushed", "--rw=write --bs=64k --size=64m --ioengine=psync --end_fsync=1")),
     },
     Setup {
         check: "flush effect",

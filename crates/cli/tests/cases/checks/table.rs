@@ -64,7 +64,7 @@ impl Class {
             "holes" | "contents" | "compressible" | "nothing moved" | "file properties" | "errors" => {
                 Class::NothingStored
             }
-            "no flush" | "flush effect" => Class::FlushWithoutEffect,
+            "no flush" | "flush effect" | "buffered latency" => Class::FlushWithoutEffect,
             "impossible plan" | "overlap" | "busy users" | "depth" | "mixed group" | "too short" | "amplification"
             | "split / merge" => Class::Plan,
             "not steady" | "two latencies" | "coordinated omission" => Class::Time,

@@ -23,6 +23,7 @@ const fn case(name: &'static str, file: &'static str, [from, to]: [&'static str;
 const JSON: &str = "fio-3.41.json";
 const BINS: &str = "fio-3.41-bins.json";
 const TEXT: &str = "fio-3.41.txt";
+const OLDER_TEXT: &str = "fio-3.33-libaio.txt";
 const LINE: &str = "fio-3.25.terse";
 const FLUSHED: &str = "fio-3.33-fdatasync.txt";
 
@@ -89,6 +90,21 @@ pub(super) const DOCTORED: &[Doctored] = &[
     case("text: other I/Os issued", TEXT, ["total=37559,", "total=75118,"], "issued = iops × runtime does not hold"),
     case("text: a flush beyond its longest", FLUSHED, ["99.99th=[ 8455]", "99.99th=[98455]"],
         "p99.99 of sync, 98.5 ms, is beyond the longest, 8.44 ms"),
+    case("text: a mean that the percentiles exclude", TEXT, ["avg=202.63", "avg=82.63"],
+        "the mean clat is 82.6 µs, and by its percentiles at least"),
+    case("text: a disk that saw a tenth of the requests", OLDER_TEXT, ["ios=398218/", "ios=39821/"],
+        "405,165 reads were done, and the disks completed 39,821 requests"),
+    case("text: a disk that was idle", OLDER_TEXT,
+        ["ios=398218/1, merge=0/0, ticks=32043/1, in_queue=32043, util=80.09%", "ios=0/0, merge=0/0, ticks=0/0, in_queue=0, util=0.00%"],
+        "405,165 reads were done, and the disks completed 0 requests"),
+    case("text: an idle disk with requests", OLDER_TEXT, ["util=80.09%", "util=0.00%"],
+        "disk vda: it did 398,219 requests in 32 s of time, and was idle"),
+    case("text: a depth that was never reached", OLDER_TEXT,
+        ["1=0.1%, 2=0.1%, 4=0.1%, 8=100.0%", "1=100.0%, 2=0.1%, 4=0.1%, 8=0.0%"],
+        "7.67 I/Os were in flight, and by the depths there were at most 1"),
+    case("a depth that was never reached", JSON,
+        ["\"1\" : 0.100000,\n        \"2\" : 0.100000,\n        \"4\" : 0.100000,\n        \"8\" : 99.996760", "\"1\" : 100.0,\n        \"2\" : 0.1,\n        \"4\" : 0.0,\n        \"8\" : 0.0"],
+        "I/Os were in flight, and by the depths there were at most 1"),
     case("terse: a percentile below the one before", LINE, ["90.000000%=129", "90.000000%=29"],
         "p90 of clat, 29 µs, is below p80, 111 µs"),
     case("terse: a mean above the longest", LINE, ["119.946770", "119946.770"],
