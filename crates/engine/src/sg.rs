@@ -43,14 +43,21 @@ const NONE: i32 = -1;
 const OUT: i32 = -2;
 const IN: i32 = -3;
 const TIMEOUT_MS: u32 = 60_000;
-/// FUA bit in byte 1 of a read or write.
+/// Bits of byte 1: FUA of a read or write, NDOB of WRITE SAME, BYTCHK of VERIFY.
 const FUA: u8 = 8;
-/// Opcodes: READ(16), WRITE(16), WRITE AND VERIFY(16), SYNCHRONIZE CACHE(10), and READ CAPACITY(16) with its service
+const NO_DATA_OUT: u8 = 1;
+const COMPARE_ALL: u8 = 2;
+const COMPARE_ONE: u8 = 6;
+/// Opcodes, of 16 bytes where nothing else is said; SYNCHRONIZE CACHE and UNMAP have 10, READ CAPACITY(16) a service
 /// action.
 const READ_16: u8 = 0x88;
 const WRITE_16: u8 = 0x8a;
 const WRITE_VERIFY_16: u8 = 0x8e;
+const VERIFY_16: u8 = 0x8f;
+const WRITE_SAME_16: u8 = 0x93;
+const WRITE_STREAM_16: u8 = 0x9a;
 const SYNCHRONIZE: u8 = 0x35;
+const UNMAP: u8 = 0x42;
 const SERVICE_ACTION_IN: u8 = 0x9e;
 const READ_CAPACITY: u8 = 0x10;
 
@@ -61,8 +68,47 @@ pub(crate) struct Sg {
     devices: Box<[Device]>,
     /// Byte 1 of a read.
     read_flags: u8,
-    /// Opcode and byte 1 of a write.
-    write: (u8, u8),
+    /// The command of a write.
+    write: Command,
+    /// Stream of WRITE STREAM.
+    stream: u16,
+}
+
+/// A command on a range of blocks.
+#[derive(Clone, Copy, Debug)]
+struct Command {
+    operation: u8,
+    /// Byte 1.
+    flags: u8,
+    data: Data,
+}
+
+/// What a command moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Data {
+    /// Nothing.
+    None,
+    /// One block, for all blocks of the range.
+    OneBlock,
+    /// The range, to the device.
+    Out,
+    /// The range, from the device.
+    In,
+}
+
+/// The commands of `sg_write_mode`. Only WRITE and WRITE STREAM have a FUA bit.
+fn command_of_mode(mode: &str, fua: u8) -> Command {
+    let (operation, flags, data) = match mode {
+        "write_and_verify" | "verify" => (WRITE_VERIFY_16, 0, Data::Out),
+        "write_same" | "same" => (WRITE_SAME_16, 0, Data::OneBlock),
+        "write_same_ndob" => (WRITE_SAME_16, NO_DATA_OUT, Data::None),
+        "verify_bytchk_00" => (VERIFY_16, 0, Data::None),
+        "verify_bytchk_01" => (VERIFY_16, COMPARE_ALL, Data::Out),
+        "verify_bytchk_11" => (VERIFY_16, COMPARE_ONE, Data::OneBlock),
+        "write_stream" => (WRITE_STREAM_16, fua, Data::Out),
+        _ => (WRITE_16, fua, Data::Out),
+    };
+    Command { operation, flags, data }
 }
 
 #[derive(Debug)]
@@ -78,58 +124,88 @@ impl Engine for Sg {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "SCSI commands through SG_IO, on /dev/sgN or a SCSI disk",
-        capabilities: Capabilities { trim: false, raw_commands: true, keeps_files: KeepsFiles::Always, ..SYNCHRONOUS },
+        capabilities: Capabilities { raw_commands: true, keeps_files: KeepsFiles::Always, ..SYNCHRONOUS },
         options: OPTIONS,
     };
 
     fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
         let options = setup.options;
         let fua = |name: &str| if options.is_on(name) { FUA } else { 0 };
-        let verifies = match options.text("sg_write_mode") {
-            None | Some("write") => false,
-            Some("write_and_verify" | "verify") => true,
-            Some(mode) => {
-                let message =
-                    format!("sg_write_mode={mode}: {NO_DEVICE}; give write or write_and_verify, or leave it out");
-                return Err(EngineError { engine: NAME, operation: "options", message, errno: libc::EOPNOTSUPP });
-            }
-        };
         Ok(Sg {
             slots: Slots::new(&setup),
             devices: setup.targets.iter().map(look_at).collect::<Result<_, _>>()?,
             read_flags: fua("readfua"),
-            // WRITE AND VERIFY always writes to the medium and has no FUA bit.
-            write: if verifies { (WRITE_VERIFY_16, 0) } else { (WRITE_16, fua("writefua")) },
+            write: command_of_mode(options.text("sg_write_mode").unwrap_or("write"), fua("writefua")),
+            stream: options.integer("stream_id").and_then(|id| u16::try_from(id).ok()).unwrap_or(0),
         })
     }
 
     fn submit(&mut self, io: Io) -> Submitted {
         let device = &self.devices[io.target as usize];
         let result = match io.operation {
-            Operation::Read => device.transfer(&io, READ_16, self.read_flags, IN, self.slots.address(&io)),
-            Operation::Write => device.transfer(&io, self.write.0, self.write.1, OUT, self.slots.address(&io)),
+            Operation::Read => {
+                let read = Command { operation: READ_16, flags: self.read_flags, data: Data::In };
+                device.execute(&io, read, 0, self.slots.address(&io))
+            }
+            Operation::Write => device.execute(&io, self.write, self.stream, self.slots.address(&io)),
             Operation::Sync | Operation::DataSync => {
                 let command = [SYNCHRONIZE, 0, 0, 0, 0, 0, 0, 0, 0, 0];
                 command_of(device.descriptor, &command, NONE, std::ptr::null_mut(), 0)
             }
-            Operation::Trim => -i64::from(libc::EOPNOTSUPP),
+            Operation::Trim => device.unmap(&io),
         };
         Submitted::Done(Completion { slot: io.slot, result })
     }
 }
 
 impl Device {
-    fn transfer(&self, io: &Io, operation: u8, flags: u8, direction: i32, memory: *mut u8) -> i64 {
+    /// First block and blocks of an I/O; `None` if it is not made of whole ones.
+    fn range(&self, io: &Io) -> Option<(u64, u32)> {
         let length = u64::from(io.length);
-        if !io.offset.is_multiple_of(self.block) || !length.is_multiple_of(self.block) {
-            return -i64::from(libc::EINVAL);
+        let whole = io.offset.is_multiple_of(self.block) && length.is_multiple_of(self.block);
+        Some((io.offset / self.block, u32::try_from(length / self.block).ok()?)).filter(|_| whole)
+    }
+
+    /// Executes a command on the range of an I/O. Returns the bytes of the range that are done, or -errno.
+    fn execute(&self, io: &Io, command: Command, stream: u16, memory: *mut u8) -> i64 {
+        let Some((first, blocks)) = self.range(io) else { return -i64::from(libc::EINVAL) };
+        let mut bytes = [0u8; 16];
+        (bytes[0], bytes[1]) = (command.operation, command.flags);
+        bytes[2..10].copy_from_slice(&first.to_be_bytes());
+        if command.operation == WRITE_STREAM_16 {
+            let Ok(blocks) = u16::try_from(blocks) else { return -i64::from(libc::EINVAL) };
+            bytes[10..12].copy_from_slice(&stream.to_be_bytes());
+            bytes[12..14].copy_from_slice(&blocks.to_be_bytes());
+        } else {
+            bytes[10..14].copy_from_slice(&blocks.to_be_bytes());
         }
-        let mut command = [0u8; 16];
-        (command[0], command[1]) = (operation, flags);
-        command[2..10].copy_from_slice(&(io.offset / self.block).to_be_bytes());
-        let Ok(blocks) = u32::try_from(length / self.block) else { return -i64::from(libc::EINVAL) };
-        command[10..14].copy_from_slice(&blocks.to_be_bytes());
-        command_of(self.descriptor, &command, direction, memory, io.length)
+        let one_block = u32::try_from(self.block).unwrap_or(u32::MAX).min(io.length);
+        let (direction, length) = match command.data {
+            Data::None => (NONE, 0),
+            Data::OneBlock => (OUT, one_block),
+            Data::Out => (OUT, io.length),
+            Data::In => (IN, io.length),
+        };
+        match command_of(self.descriptor, &bytes, direction, memory, length) {
+            done if done == i64::from(length) => i64::from(io.length),
+            part_or_errno => part_or_errno,
+        }
+    }
+
+    /// Gives the range of an I/O back to the device: UNMAP with one descriptor.
+    fn unmap(&self, io: &Io) -> i64 {
+        /// Bytes of the parameter list: its own lengths, then first block and blocks of the only range.
+        const LIST: u8 = 24;
+        let Some((first, blocks)) = self.range(io) else { return -i64::from(libc::EINVAL) };
+        let mut list = [0u8; LIST as usize];
+        (list[1], list[3]) = (LIST - 2, 16);
+        list[8..16].copy_from_slice(&first.to_be_bytes());
+        list[16..20].copy_from_slice(&blocks.to_be_bytes());
+        let command = [UNMAP, 0, 0, 0, 0, 0, 0, 0, LIST, 0];
+        match command_of(self.descriptor, &command, OUT, list.as_mut_ptr(), u32::from(LIST)) {
+            0.. => i64::from(io.length),
+            errno => errno,
+        }
     }
 }
 
@@ -187,16 +263,13 @@ fn look_at(target: &Target) -> Result<Device, EngineError> {
     Err(EngineError { engine: NAME, operation: "SG_IO", message, errno: libc::ENODEV })
 }
 
-/// Reason for commands that are known but never sent.
-const NO_DEVICE: &str = "no device was at hand to prove this command on";
-
 const WRITE_MODES: Kind = Kind::Word(&[
     ("write", "WRITE"),
     ("write_and_verify", "WRITE AND VERIFY"),
     ("verify", "the same, its old name"),
-    ("write_same", "WRITE SAME (refused when it would run, as all below)"),
+    ("write_same", "WRITE SAME, one block for all of the I/O"),
     ("same", "the same, its old name"),
-    ("write_same_ndob", "WRITE SAME(16) without data"),
+    ("write_same_ndob", "WRITE SAME without data: zeros"),
     ("verify_bytchk_00", "VERIFY, the medium alone"),
     ("verify_bytchk_01", "VERIFY, against the data"),
     ("verify_bytchk_11", "VERIFY, each block against the same data"),
@@ -208,5 +281,5 @@ const OPTIONS: &[OptionSpec] = options! {
     "readfua": BOOL, "0"; "Reads come from the medium, not from the device's cache (FUA)";
     "writefua": BOOL, "0" => with(Effect::DurableWrites); "Writes reach the medium before they are done (FUA)";
     "sg_write_mode": WRITE_MODES, "write"; "The command that writes";
-    "stream_id": between(0, u16::MAX as i64), "0" => refused(NO_DEVICE); "The stream of WRITE STREAM";
+    "stream_id": between(0, u16::MAX as i64), "0"; "The stream of WRITE STREAM";
 };
