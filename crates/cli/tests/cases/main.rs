@@ -21,6 +21,7 @@ mod elsewhere;
 mod examples;
 mod faults;
 mod gate;
+mod guest;
 mod iostat;
 mod iozone_differential;
 mod load;
@@ -40,6 +41,7 @@ fn main() -> std::process::ExitCode {
         differential::groups(),
         iozone_differential::groups(),
         iostat::groups(),
+        guest::groups(),
         examples::groups(),
         faults::groups(),
         checks::groups(),

@@ -1,0 +1,118 @@
+# What rows of the guest use: devices by what they are, and both programs with the same words.
+shopt -s nullglob
+export PLUMB_STORE=off DM_DISABLE_UDEV=1
+ulimit -l unlimited
+mkdir -p /dev/shm/ours
+cp /share/plumb /dev/shm/ours/plumb
+mkdir -p /share/said
+
+# namespace SERIAL NUMBER: its name in /sys/block, whatever the order in which the kernel found it.
+namespace() {
+    local disk
+    for disk in /sys/block/nvme*n*; do
+        [[ $disk != *c[0-9]*n* && $(<"$disk/nsid") = "$2" ]] || continue
+        read -r serial <"$disk/device/serial"
+        [ "$serial" != "$1" ] || basename "$disk"
+    done
+}
+
+# disk SERIAL: a SCSI, SATA or virtio disk.
+disk() {
+    local found
+    found=$(grep -lsa "$1" /sys/block/sd*/device/vpd_pg80 /sys/block/vd*/serial | head -1)
+    cut -d/ -f4 <<<"$found"
+}
+
+usb() {
+    local disk
+    for disk in /sys/block/sd*; do [[ $(readlink -f "$disk") != */usb* ]] || basename "$disk"; done
+}
+
+# place DEVICE NAME: sets dev, char and sg of the rows on it.
+place() {
+    local name=$2
+    [ -n "$name" ] || { echo "no device $1"; exit 1; }
+    device[$1]=/dev/$name
+    [[ $name != nvme* ]] || character[$1]=/dev/ng${name#nvme}
+    for sg in "/sys/block/$name/device/scsi_generic/"*; do generic[$1]=/dev/$(basename "$sg"); done
+}
+
+# fill DEVICE: writes each block.
+fill() {
+    dd if=/dev/zero of="${device[$1]}" bs=1M oflag=direct 2>/dev/null
+}
+
+# memory NAME KEY=VALUE...: a device of null_blk in memory.
+memory() {
+    local at=/sys/kernel/config/nullb/$1 word
+    modprobe null_blk nr_devices=0
+    mkdir "$at"
+    for word in size=64 memory_backed=1 "${@:2}" power=1; do echo "${word#*=}" >"$at/${word%%=*}"; done
+    # Kernels before 6.2 name it by its number.
+    [ -b "/dev/$1" ] && place "$1" "$1" || place "$1" "nullb$(<"$at/index")"
+}
+
+# mapped NAME: a device of device-mapper with 8 KiB at 64 KiB that fail.
+mapped() {
+    modprobe -a dm_mod 2>/dev/null
+    memory below
+    dmsetup create "$1" <<END
+0 128 linear ${device[below]} 0
+128 16 error
+144 65536 linear ${device[below]} 144
+END
+    device[$1]=/dev/mapper/$1
+}
+
+# interrupts: those of all queues of NVMe until now.
+interrupts() {
+    awk '/nvme/ { for (at = 2; at <= NF && $at ~ /^[0-9]+$/; at++) sum += $at } END { print sum + 0 }' /proc/interrupts
+}
+
+# guarded TARGET WORDS...: a write to it by plumb, its status, and whether the device is what it was.
+guarded() {
+    local before status now=unchanged
+    sync
+    before=$(dd if="$dev" bs=1M count=8 iflag=direct status=none | md5sum)
+    plumb fio --name=a --filename="$1" --rw=write --bs=4k --size=64k --direct=1 --minimal "${@:2}" 2>&1 >/tmp/out | cut -c1-400
+    status=${PIPESTATUS[0]}
+    [ "$before" = "$(dd if="$dev" bs=1M count=8 iflag=direct status=none | md5sum)" ] || now=changed
+    echo "status $status, $now"
+}
+
+plumb() {
+    timeout --signal=INT --kill-after=9 60 /dev/shm/ours/plumb "$@"
+}
+
+nodes() {
+    dev=${device[$1]} char=${character[$1]:-} sg=${generic[$1]:-}
+}
+
+# own NAME DEVICE: runs the script on its standard input; what it prints is the answer. The device is blank before.
+own() {
+    nodes "$2"
+    wipefs -qaf "$dev"
+    eval "$(cat)" >"/share/said/$1" 2>&1
+    wipefs -qaf "$dev"
+}
+
+# row NAME DEVICE FIO WORDS...: a job of this fio and of plumb.
+row() {
+    local name=$1 oracle=$3 word words=() who
+    nodes "$2"
+    shift 3
+    for word; do
+        word=${word//'{dev}'/$dev} word=${word//'{char}'/$char}
+        words+=("${word//'{sg}'/$sg}")
+    done
+    for who in fio plumb; do
+        local program=("$oracle")
+        [ $who = fio ] || program=(/dev/shm/ours/plumb fio)
+        timeout --signal=INT --kill-after=9 60 "${program[@]}" --output-format=json --name=a "${words[@]}" \
+            >/tmp/$who.json 2>/tmp/$who.err
+        echo $? >/tmp/$who.status
+        for kind in json err status; do cp /tmp/$who.$kind "/share/said/$name.$who.$kind"; done
+    done
+}
+
+declare -A device character generic
