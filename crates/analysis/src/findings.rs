@@ -1,6 +1,6 @@
 //! The findings of all rows of a result: by check, as a verdict in one line, and as a reason for `--strict` to fail.
 
-use crate::checks::{CHECKS, advice, grade_title, is_finding, is_shown};
+use crate::checks::{BUSY_USERS, CHECKS, advice, grade_title, is_finding, is_shown};
 use measure::text;
 use model::{Grade, Note};
 
@@ -137,7 +137,7 @@ pub fn verdict_line(groups: &[FindingGroup<'_>], unchecked: &[&str], count: usiz
 
 /// The best-known checks, and the words for a result that passed them.
 const PASSED: [(&str, &str); 3] =
-    [("cache", "all bytes reached the device"), ("busy users", "all users were busy"), ("errors", "no errors")];
+    [("cache", "all bytes reached the device"), (BUSY_USERS, "all users were busy"), ("errors", "no errors")];
 
 fn share(some: usize, all: usize, rows: &str) -> String {
     match (some, all) {
@@ -185,15 +185,10 @@ impl Strictness {
         if let Some(&grade) = grades.iter().find(|&&grade| word(grade_title(grade)) == word(text)) {
             return Ok(Strictness::From(grade));
         }
-        let known = |name: &str| CHECKS.iter().map(|check| check.id).find(|id| word(id) == word(name));
-        let checks = text.split(',').map(|name| known(name).ok_or(name));
+        let checks = text.split(',').map(|name| check_named(name).ok_or(name));
         checks.collect::<Result<_, &str>>().map(Strictness::Checks).map_err(|name| {
-            let words: Vec<String> = grades
-                .iter()
-                .map(|&grade| grade_title(grade))
-                .chain(CHECKS.iter().map(|check| check.id))
-                .map(word)
-                .collect();
+            let grades = grades.iter().map(|&grade| word(grade_title(grade)));
+            let words: Vec<String> = grades.chain(check_words()).collect();
             let (name, known) = (name.trim(), words.join(", "));
             StrictnessError(format!("`{name}` is neither a check nor a grade; there are: {USUAL}, {known}"))
         })
@@ -204,7 +199,7 @@ impl Strictness {
         match self {
             Strictness::Usual => USUAL.to_owned(),
             Strictness::From(grade) => word(grade_title(*grade)),
-            Strictness::Checks(checks) => checks.iter().map(|check| word(check)).collect::<Vec<_>>().join(","),
+            Strictness::Checks(checks) => checks.iter().map(|check| check_word(check)).collect::<Vec<_>>().join(","),
         }
     }
 
@@ -216,6 +211,21 @@ impl Strictness {
             Strictness::Checks(checks) => checks.contains(&note.check.as_str()),
         })
     }
+}
+
+/// The check with this name, in any case, with blanks or `-` between its words.
+pub fn check_named(name: &str) -> Option<&'static str> {
+    CHECKS.iter().map(|check| check.id).find(|id| word(id) == word(name))
+}
+
+/// The name of a check as a word of the command line: `client-cpu`.
+pub fn check_word(check: &str) -> String {
+    word(check)
+}
+
+/// The words of all checks.
+pub fn check_words() -> impl Iterator<Item = String> {
+    CHECKS.iter().map(|check| word(check.id))
 }
 
 /// The word for [`Strictness::Usual`].

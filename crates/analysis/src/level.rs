@@ -5,9 +5,9 @@
 //!
 //! Sources: Student's t distribution for the mean of a few rounds; Little's law; Kleinrock's power (rate ÷ latency).
 
-use crate::checks::{LEAST_BUSY_SHARE, MOST_BUSY_SHARE};
+use crate::checks::{BUSY_USERS, LEAST_BUSY_SHARE, MOST_BUSY_SHARE};
 use crate::statistics::student::quantile;
-use crate::{is_of_memory, measured};
+use crate::{measured, not_storage};
 use measure::Direction;
 use model::reading::LatencyShare;
 use model::{Grade, Measurement, Note, RunResult};
@@ -47,9 +47,9 @@ pub struct Level {
     /// Number of busy users, if IOPS × latency contradicts the requested number (Little's law).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_work: Option<AtWork>,
-    /// True if the data came from memory (page cache) instead of the device.
+    /// The check that found that the numbers are not of the storage, if one did.
     #[serde(skip)]
-    pub from_memory: bool,
+    pub not_storage: Option<String>,
     /// I/Os per second of each round, if there were several; the other numbers are those of the median round.
     #[serde(skip)]
     pub rates: Vec<f64>,
@@ -90,10 +90,10 @@ impl Level {
     /// With what the checks found: they know more than a row, such as rate limits and lock waits.
     #[must_use]
     pub fn with_notes(self, notes: &[Note]) -> Self {
-        let busy = notes.iter().find(|note| note.check == "busy users" && note.grade > Grade::Trusted);
+        let busy = notes.iter().find(|note| note.check == BUSY_USERS && note.grade > Grade::Trusted);
         let evidence = |id: &str| busy?.evidence.iter().find(|(name, _)| name == id).map(|&(_, value)| value);
         let at_work = evidence("users_busy").zip(evidence("users_asked")).map(|(busy, asked)| AtWork { busy, asked });
-        Level { at_work, from_memory: is_of_memory(notes), ..self }
+        Level { at_work, not_storage: not_storage(notes, &[]).map(|found| found.note.check), ..self }
     }
 
     /// The load as a whole number.

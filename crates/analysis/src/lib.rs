@@ -15,6 +15,7 @@ mod identities;
 mod level;
 mod limiter;
 pub mod measured;
+mod not_storage;
 pub mod question;
 pub mod regime;
 pub mod report_card;
@@ -28,9 +29,11 @@ pub mod units;
 mod fixtures;
 
 pub use checks::{
-    CHECKS, Check, Needs, advice, check, grade, grade_title, is_finding, is_of_memory, is_shown, no_grade, unchecked,
+    CHECKS, Check, Needs, advice, check, grade, grade_title, is_finding, is_shown, no_grade, unchecked,
 };
-pub use findings::{FindingGroup, Strictness, StrictnessError, by_check, verdict_line};
+pub use findings::{
+    FindingGroup, Strictness, StrictnessError, by_check, check_named, check_word, check_words, verdict_line,
+};
 pub use identities::{Identity, Side, Verdict, identities, sides};
 pub use level::{
     AtWork, Bin, Difference, Level, RateInterval, Rounds, Step, contradiction, difference, growth_ends, has_stalled,
@@ -39,8 +42,9 @@ pub use level::{
 pub use limiter::{group_limits_ios, limited_by_group};
 use model::RunResult;
 pub use model::{percentile_as_fact, samples_needed};
+pub use not_storage::{Cause, NotStorage, denies_storage, disturbed, not_storage};
 pub use report_card::{WorkloadGrades, verdict};
-pub use summary::{Elsewhere, Load, Rank, best_system, best_value, sentences, sentences_over};
+pub use summary::{Elsewhere, Load, Rank, best_system, best_value, no_answer, sentences, sentences_over};
 
 /// Runs the checks on a result, and determines its limiting resource and its phases. All are stored in the result, and
 /// so in its JSON. A limit and phases that the run itself found stay if its samples are not in the result.

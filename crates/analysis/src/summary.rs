@@ -1,6 +1,7 @@
 //! Summary sentences of a sweep: its peak, and the cost of more load. Each is true of the given levels, or absent.
 
 use crate::Level;
+use crate::checks::BUSY_USERS;
 use crate::level::{Difference, difference};
 use measure::text;
 
@@ -72,28 +73,44 @@ pub enum Elsewhere {
     OtherLevels,
 }
 
-/// Two sentences about a sweep of `what` (`8k random reads`) over users alone; empty if nothing was measured.
+/// Sentences about a sweep of `what` (`8k random reads`) over users alone; empty if nothing was measured.
 pub fn sentences(what: &str, points: &[Level]) -> Vec<String> {
     sentences_over(Load::Users, what, points, Elsewhere::Nothing)
 }
 
-/// Two sentences about a sweep of `what` over any kind of load; empty if nothing was measured.
+/// Sentences about a sweep of `what` over any kind of load: two, and of several reasons for no answer one each; empty
+/// if nothing was measured.
 pub fn sentences_over(load: Load, what: &str, points: &[Level], elsewhere: Elsewhere) -> Vec<String> {
     let mut points: Vec<&Level> = points.iter().collect();
     points.sort_by_key(|point| point.count());
     let Some(&peak) = points.iter().rev().max_by(|a, b| a.iops.total_cmp(&b.iops)) else { return Vec::new() };
     let near = points.iter().find(|point| point.iops >= NEAR_PEAK * peak.iops).copied().unwrap_or(peak);
     let idle: Vec<u32> = points.iter().filter(|point| point.at_work.is_some()).map(|point| users(point)).collect();
-    let of_memory = if points.iter().any(|point| point.from_memory) { " Memory answered, not the device." } else { "" };
-    if !idle.is_empty() {
-        let counted = match load {
-            Load::Users => "that number of users",
-            Load::Depth => "that number of I/Os in flight",
+    let other_than: Vec<(u32, &str)> =
+        points.iter().filter_map(|point| Some((users(point), not_of_storage(point)?))).collect();
+    if !idle.is_empty() || !other_than.is_empty() {
+        let (counts, checks): (Vec<u32>, Vec<&str>) = other_than.into_iter().unzip();
+        let named = if counts.len() < points.len() { list(load, &counts) } else { String::new() };
+        let why = match points.as_slice() {
+            [_] => not_of_the_storage(&named, &checks),
+            _ => no_answer(&named, &checks),
         };
-        return vec![
-            format!("The highest rate seen for {what} is {}.{of_memory}", rate(load, peak)),
-            format!("No scaling verdict: with {} IOPS × latency does not give {counted}.", list(load, &idle)),
-        ];
+        let why = why.map_or_else(String::new, |why| format!("; {why}"));
+        let mut found = vec![match points.as_slice() {
+            [one] if idle.is_empty() => format!("{} reach {}{why}.", text::capitalised(what), rate(load, one)),
+            _ => format!("The highest rate seen for {what} is {}{why}.", rate(load, peak)),
+        }];
+        if !idle.is_empty() {
+            let counted = match load {
+                Load::Users => "that number of users",
+                Load::Depth => "that number of I/Os in flight",
+            };
+            found.push(format!(
+                "No scaling verdict: with {} IOPS × latency does not give {counted}.",
+                list(load, &idle)
+            ));
+        }
+        return found;
     }
     let first = match (points.as_slice(), elsewhere) {
         ([one], Elsewhere::Nothing) => {
@@ -102,7 +119,30 @@ pub fn sentences_over(load: Load, what: &str, points: &[Level], elsewhere: Elsew
         ([one], Elsewhere::OtherLevels) => format!("{} reach {}.", text::capitalised(what), rate(load, one)),
         _ => peak_sentence(load, what, &points, [peak, near]),
     };
-    vec![format!("{first}{of_memory}"), cost_sentence(load, &points, near)]
+    vec![first, cost_sentence(load, &points, near)]
+}
+
+/// The check for which the numbers of a level are not of the storage, unless another sentence is about it.
+fn not_of_storage(level: &Level) -> Option<&str> {
+    level.not_storage.as_deref().filter(|check| level.at_work.is_none() || *check != BUSY_USERS)
+}
+
+/// `no answer: with 8 users the numbers are not of the storage (cache)`; `None` without a check that says so. Without a
+/// name it is so for all levels.
+pub fn no_answer(named: &str, checks: &[&str]) -> Option<String> {
+    not_of_the_storage(named, checks).map(|why| format!("no answer: {why}"))
+}
+
+/// The same of numbers that answer no question.
+fn not_of_the_storage(named: &str, checks: &[&str]) -> Option<String> {
+    let mut found: Vec<&str> = Vec::new();
+    for check in checks {
+        if !found.contains(check) {
+            found.push(check);
+        }
+    }
+    let with = if named.is_empty() { String::new() } else { format!("with {named} ") };
+    (!found.is_empty()).then(|| format!("{with}the numbers are not of the storage ({})", found.join(", ")))
 }
 
 fn peak_sentence(load: Load, what: &str, points: &[&Level], [peak, near]: [&Level; 2]) -> String {
@@ -250,11 +290,17 @@ pub fn best_value(what: &str, rank: Rank, values: &[(String, Level)]) -> Option<
     let by_rate = |a: &&(String, Level), b: &&(String, Level)| rank.of(&a.1).total_cmp(&rank.of(&b.1));
     let (best, top) = values.iter().rev().max_by(by_rate)?;
     let (what, unit) = (text::capitalised(what), rank.unit());
-    let of_memory =
-        if values.iter().any(|(_, point)| point.from_memory) { " Memory answered, not the device." } else { "" };
+    let other_than: Vec<(String, &str)> =
+        values.iter().filter_map(|(name, point)| Some((name.clone(), point.not_storage.as_deref()?))).collect();
+    if !other_than.is_empty() {
+        let (names, checks): (Vec<String>, Vec<&str>) = other_than.into_iter().unzip();
+        let named = if names.len() < values.len() { text::listed_up_to(&names, MOST_RIVALS) } else { String::new() };
+        let refusal = no_answer(&named, &checks).unwrap_or_default();
+        return Some(format!("{what}: the highest {unit} seen are those with {best}, {}; {refusal}.", amount(top)));
+    }
     let others = || values.iter().filter(|(name, _)| name != best);
     let Some((next, second)) = others().rev().max_by(by_rate) else {
-        return Some(format!("{what} reach {} with {best}.{of_memory}", amount(top)));
+        return Some(format!("{what} reach {} with {best}.", amount(top)));
     };
     let compared = |point: &Level| difference(&rank.rounds(point), &rank.rounds(top));
     let rivals: Vec<&str> = others()
@@ -266,7 +312,7 @@ pub fn best_value(what: &str, rank: Rank, values: &[(String, Level)]) -> Option<
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let verb = if rivals.len() > 1 { "lie" } else { "lies" };
         return Some(format!(
-            "{what}: the highest {unit} are those with {best}, {}, but {}{more} {verb} within the noise of {}.{of_memory}",
+            "{what}: the highest {unit} are those with {best}, {}, but {}{more} {verb} within the noise of {}.",
             amount(top),
             rivals[..rivals.len().min(MOST_RIVALS)].join(", "),
             rounds_of(top)
@@ -277,12 +323,12 @@ pub fn best_value(what: &str, rank: Rank, values: &[(String, Level)]) -> Option<
     Some(match others().all(|(_, point)| compared(point) == Difference::BeyondNoise) {
         true => format!(
             "{what} reach the most {unit} with {best}: {top_amount}, beyond the noise of {rounds}; with {next} it is \
-             {share} of that.{of_memory}"
+             {share} of that."
         ),
         // Which of two is faster, one round of each cannot say: the noise between rounds is not known.
         false => format!(
             "{what} had the most {unit} with {best}: {top_amount} in one round; with {next} it is {share} of that; one \
-             round cannot tell which is best.{of_memory}"
+             round cannot tell which is best."
         ),
     })
 }
@@ -388,10 +434,28 @@ mod tests {
     }
 
     #[test]
-    fn memory_numbers_are_called_so() {
+    fn numbers_that_are_not_of_the_storage_have_no_answer() {
         let mut points = [point(1, 1_000, 1_000), point(8, 8_000, 1_000)];
-        points[1].from_memory = true;
-        assert!(sentences("reads", &points)[0].ends_with("Memory answered, not the device."));
+        points[1].not_storage = Some("cache".into());
+        let highest = "The highest rate seen for reads is 8,000 IOPS (62.5 MiB/s) with 8 users; no answer: ";
+        let of_eight = format!("{highest}with 8 users the numbers are not of the storage (cache).");
+        assert_eq!(sentences("reads", &points), [of_eight.as_str()]);
+        points[0].not_storage = Some("holes".into());
+        let of_both = format!("{highest}the numbers are not of the storage (holes, cache).");
+        assert_eq!(sentences("reads", &points), [of_both]);
+        assert_eq!(
+            sentences("reads", &points[1..]),
+            ["Reads reach 8,000 IOPS (62.5 MiB/s) with 8 users; the numbers are not of the storage (cache)."]
+        );
+        points[0] = Level { not_storage: Some("busy users".into()), ..point(1, 3_000, 1_000) };
+        let idle = "No scaling verdict: with 1 user IOPS × latency does not give that number of users.";
+        assert_eq!(sentences("reads", &points), [of_eight, idle.to_owned()]);
+        let named = points.map(|level| (level.load.to_string(), level));
+        assert_eq!(
+            best_value("reads", Rank::Ios, &named[1..]).unwrap(),
+            "Reads: the highest IOPS seen are those with 8, 8,000 IOPS (62.5 MiB/s); no answer: the numbers are not of the \
+             storage (cache)."
+        );
     }
 
     #[test]
@@ -408,7 +472,7 @@ mod tests {
 
     fn rounds(users: u32, iops: [u64; 3]) -> Level {
         let rounds = iops.map(|rate| rate as f64).to_vec();
-        Level { rates: rounds, at_work: None, ..point(users, iops[1], 1_000) }
+        Level { rates: rounds, at_work: None, not_storage: None, ..point(users, iops[1], 1_000) }
     }
 
     #[test]

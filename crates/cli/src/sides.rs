@@ -4,6 +4,7 @@
 use crate::failure::Failure;
 use crate::input;
 use crate::output::Verbosity;
+use analysis::Cause;
 use analysis::compare::{Difference, FactSet, Matches, Observation, StatedFacts, observe, pair};
 use formats::results::LocatedResult;
 use model::{RunResult, Surroundings};
@@ -19,7 +20,8 @@ pub(crate) struct Sides {
     pub(crate) notes: Vec<String>,
     /// Number of results of each side.
     pub(crate) results: [usize; 2],
-    /// Of each side, the first result whose numbers are not of the storage, with the reason.
+    /// Of each side, the first result whose numbers are not of the storage and that another run would not change, with
+    /// the reason.
     pub(crate) not_storage: [Option<String>; 2],
     /// Number of places that could not be read.
     pub(crate) damaged: usize,
@@ -30,6 +32,7 @@ pub(crate) fn read(words: [&[PathBuf]; 2], accept: &AcceptArgs, verbosity: Verbo
     let (old, new) = (side(words[0], accept, verbosity)?, side(words[1], accept, verbosity)?);
     let mut surroundings = old.facts.differences(&new.facts);
     let notes = notes(&old, &new);
+    let not_storage = [&old, &new].map(SideResults::set_up);
     let matches = pair(old.observations, new.observations);
     surroundings.extend(matches.differences());
     Ok(Sides {
@@ -37,7 +40,7 @@ pub(crate) fn read(words: [&[PathBuf]; 2], accept: &AcceptArgs, verbosity: Verbo
         surroundings,
         notes,
         results: [old.results, new.results],
-        not_storage: [old.not_storage, new.not_storage].map(|all| all.into_iter().next()),
+        not_storage,
         damaged: old.damaged + new.damaged,
     })
 }
@@ -49,7 +52,7 @@ struct SideResults {
     observations: Vec<Observation>,
     facts: FactSet,
     /// Results whose numbers are not of the storage, with the reason.
-    not_storage: Vec<String>,
+    not_storage: Vec<(Cause, String)>,
     /// Those of them that are accepted.
     accepted: Vec<String>,
     /// Results that other programs made slower, with how.
@@ -88,6 +91,11 @@ pub(crate) fn files(word: &Path) -> Vec<PathBuf> {
 }
 
 impl SideResults {
+    /// The first result that is not of the storage for a reason that another run would not change.
+    fn set_up(&self) -> Option<String> {
+        self.not_storage.iter().find(|(cause, _)| *cause == Cause::SetUp).map(|(_, why)| why.clone())
+    }
+
     fn add(&mut self, path: &Path, file: usize, said: Option<&StatedFacts>, mut result: RunResult) {
         analysis::judge(&mut result);
         self.results += 1;
@@ -98,8 +106,8 @@ impl SideResults {
         self.facts.add(&result);
         let observations = observe(&result, said, file);
         let why = observations.iter().find_map(|found| found.not_storage.clone());
-        self.not_storage.extend(why.map(|why| format!("{}: {why}", path.display())));
-        let how = observations.iter().find_map(|found| found.disturbed.clone());
+        let how = observations.iter().find_map(|found| found.disturbed.clone()).filter(|_| why.is_none());
+        self.not_storage.extend(why.map(|why| (why.cause, format!("{}: {why}", path.display()))));
         self.disturbed.extend(how.map(|how| format!("{}: {how}", path.display())));
         self.observations.extend(observations);
     }
@@ -109,8 +117,9 @@ impl SideResults {
 fn notes(old: &SideResults, new: &SideResults) -> Vec<String> {
     let mut found = Vec::new();
     for (side, name) in [(old, "old"), (new, "new")] {
+        let not_storage: Vec<String> = side.not_storage.iter().map(|(_, why)| why.clone()).collect();
         for (results, grade) in
-            [(&side.not_storage, "NOT A STORAGE RESULT"), (&side.accepted, "NOT A STORAGE RESULT, and accepted")]
+            [(&not_storage, "NOT A STORAGE RESULT"), (&side.accepted, "NOT A STORAGE RESULT, and accepted")]
         {
             let first = results
                 .first()

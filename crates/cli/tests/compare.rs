@@ -125,17 +125,24 @@ fn a_loss_next_to_a_neighbour_decides_nothing() {
     // storage.
     let taken = of("client CPU", "not_a_storage_result", json!([["run_delay_percent", 40.0]]));
     let new = write_noted(directory.path(), "taken", &slow, (5, &taken));
+    let text = gate(&format!("{new} --against {old}")).exits(2).stdout;
+    assert!(text.lines().last().unwrap().contains("[NOT A STORAGE RESULT]; measure it again"), "{text}");
+    // no loss, and neither side says anything of the storage
+    let new = write_noted(directory.path(), "taken", &OLD, (5, &taken));
     gate(&format!("{new} --against {old}")).exits(2);
+    plumb(&directory, format!("compare {old} {new}"))
+        .succeeds()
+        .prints("No answer: of the new side 5 of 5 runs, client CPU");
     let memory = of("cache", "not_a_storage_result", json!([]));
     let new = write_noted(directory.path(), "memory", &OLD, (1, &memory));
     let text = gate(&format!("{new} --against {old}")).exits(3).stdout;
     assert!(text.starts_with("gate: error: NOT A STORAGE RESULT: memory-1.json: cache"), "{text}");
-    // what is compared alone is the numbers
+    // its numbers are shown without a verdict
     plumb(&directory, format!("compare {old} {new}"))
         .succeeds()
-        .prints("No answer: memory-1.json: cache")
-        .prints("[NOT A STORAGE RESULT].")
-        .prints("Of the numbers alone: ");
+        .prints("No answer: of the new side 1 of 5 runs, cache: because of this [NOT A STORAGE RESULT].")
+        .prints("! 1 of 5 new results: NOT A STORAGE RESULT, memory-1.json: cache: because of this")
+        .prints("? cannot tell");
     let accepted = plumb(&directory, format!("compare --accept cache {old} {new}")).succeeds().stdout;
     assert!(!accepted.contains("No answer"), "{accepted}");
     // another commit may be measured well

@@ -27,6 +27,7 @@ mod iozone;
 mod joining;
 mod malformed;
 mod metrics;
+mod not_storage;
 mod one_truth;
 mod outputs;
 mod parse;

@@ -42,11 +42,21 @@ fn a_slower_side_is_found_and_read_by_other_commands() {
     let side =
         |name: &str| (1..=rounds).map(|at| format!("{}/{name}-{at:03}.json", folder.display())).collect::<Vec<_>>();
     let run = |words: &[String]| plumb(&place, words).end();
-    let words =
-        [vec!["compare".to_owned(), "--old".to_owned()], side("a"), vec!["--new".to_owned()], side("b")].concat();
+    let words = [
+        vec!["compare".to_owned(), "--accept=nothing-moved".to_owned(), "--old".to_owned()],
+        side("a"),
+        vec!["--new".to_owned()],
+        side("b"),
+    ]
+    .concat();
     let compared = run(&words).stdout;
     assert!(compared.contains(" runs, in turns") && compared.contains("▼ worse"), "{compared}");
-    assert!(text.contains("plumb compare --old plumb-versus-001/a-*.json --new plumb-versus-001/b-*.json"), "{text}");
+    assert!(
+        text.contains(
+            "plumb compare --accept nothing-moved --old plumb-versus-001/a-*.json --new plumb-versus-001/b-*.json"
+        ),
+        "{text}"
+    );
 }
 
 #[test]

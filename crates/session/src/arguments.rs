@@ -4,10 +4,10 @@ use crate::failure::Failure;
 use crate::keep::KeepArgs;
 use crate::publish::PublishArgs;
 use crate::streams::Streams;
-use analysis::{CHECKS, Strictness};
+use analysis::{NotStorage, Strictness, denies_storage, not_storage};
 use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
-use model::{Grade, Note, RunResult};
+use model::{Note, RunResult};
 use std::error::Error;
 
 /// Options of commands that measure.
@@ -80,11 +80,9 @@ pub struct AcceptArgs {
     accept: Vec<&'static str>,
 }
 
-/// The check of this name, with blanks or with `-` between its words.
 fn check_named(word: &str) -> Result<&'static str, String> {
-    let found = CHECKS.iter().map(|check| check.id).find(|id| id.replace(' ', "-") == word.replace(' ', "-"));
-    found.ok_or_else(|| {
-        let known: Vec<String> = CHECKS.iter().map(|check| check.id.replace(' ', "-")).collect();
+    analysis::check_named(word).ok_or_else(|| {
+        let known: Vec<String> = analysis::check_words().collect();
         format!("there is no check `{word}`; there are: {}", known.join(", "))
     })
 }
@@ -92,12 +90,17 @@ fn check_named(word: &str) -> Result<&'static str, String> {
 impl AcceptArgs {
     /// True for a finding that a result is not of the storage, of a check that is accepted.
     pub fn accepts(&self, note: &Note) -> bool {
-        note.grade == Grade::NotAStorageResult && self.accept.iter().any(|check| *check == note.check)
+        denies_storage(note.grade) && self.accept.iter().any(|check| *check == note.check)
     }
 
-    /// The first finding that a result is not of the storage, unless it is accepted.
-    pub fn refused<'notes>(&self, notes: &'notes [Note]) -> Option<&'notes Note> {
-        notes.iter().find(|note| note.grade == Grade::NotAStorageResult && !self.accepts(note))
+    /// Why a result with these notes is not of the storage, unless that is accepted.
+    pub fn refused(&self, notes: &[Note]) -> Option<NotStorage> {
+        not_storage(notes, &self.accept)
+    }
+
+    /// The checks that are accepted.
+    pub fn checks(&self) -> &[&'static str] {
+        &self.accept
     }
 }
 
@@ -113,7 +116,7 @@ pub struct Findings {
 impl Findings {
     /// Adds those of a result that was judged.
     pub fn add(&mut self, result: &RunResult, accept: &AcceptArgs) {
-        for note in result.notes.iter().filter(|note| note.grade == Grade::NotAStorageResult) {
+        for note in result.notes.iter().filter(|note| denies_storage(note.grade)) {
             let (kept, grade) = match accept.accepts(note) {
                 true => (&mut self.accepted, "NOT A STORAGE RESULT, and accepted"),
                 false => (&mut self.refused, "NOT A STORAGE RESULT"),
@@ -129,6 +132,7 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Grade;
 
     fn note(check: &str, grade: Grade) -> Note {
         Note { check: check.into(), grade, sentence: "of memory".into(), evidence: Vec::new() }
@@ -138,6 +142,7 @@ mod tests {
     fn a_check_has_blanks_or_dashes_and_an_unknown_one_is_refused() {
         assert_eq!(check_named("nothing-moved"), check_named("nothing moved"));
         assert!(check_named("cache").is_ok());
+        assert_eq!(check_named("client-cpu").as_deref(), Ok("client CPU"), "as --strict takes it");
         assert!(check_named("cash").unwrap_err().contains("`cash`"));
     }
 
@@ -147,7 +152,7 @@ mod tests {
         let notes = [note("cache", Grade::ValidWithLimits), note("cache", Grade::NotAStorageResult)];
         assert_eq!([args.accepts(&notes[0]), args.accepts(&notes[1])], [false, true]);
         assert_eq!(args.refused(&notes), None);
-        assert_eq!(AcceptArgs::default().refused(&notes), Some(&notes[1]));
+        assert_eq!(AcceptArgs::default().refused(&notes).map(|found| found.note), Some(notes[1].clone()));
         let (mut findings, result) = (Findings::default(), RunResult { notes: notes.to_vec(), ..RunResult::default() });
         findings.add(&result, &args);
         findings.add(&result, &args);

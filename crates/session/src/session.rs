@@ -190,7 +190,7 @@ impl Session {
     /// Fails if results are not of the storage, unless that is accepted.
     pub fn check_storage(&self, results: &[RunResult]) -> Result<(), Cut> {
         let refused = results.iter().find_map(|result| self.args.accept.refused(&result.notes));
-        refused.map_or(Ok(()), |note| Err(Cut::NotStorage(note.clone())))
+        refused.map_or(Ok(()), |found| Err(Cut::NotStorage(found.note)))
     }
 
     /// Lets `--strict` count what the checks found.

@@ -3,19 +3,20 @@
 use crate::kind::TestKind;
 use crate::parse_values::short_size;
 use crate::test::{FinishedTest, SurveyTest};
-use analysis::{Level, Rank, best_value, median_round};
+use analysis::{Level, Rank, best_value, median_round, not_storage};
 use measure::text;
 
-/// Returns the concluding sentences of a survey; empty if nothing was measured.
-pub(crate) fn conclusions(rows: &[FinishedTest]) -> Vec<String> {
+/// Returns the concluding sentences of a survey; empty if nothing was measured. Results that are not of the storage have
+/// none, unless the checks that say so are accepted.
+pub(crate) fn conclusions(rows: &[FinishedTest], accepted: &[&str]) -> Vec<String> {
     let Some(first) = best_sweep(rows) else { return Vec::new() };
     let group: Vec<&FinishedTest> = rows.iter().filter(|row| same_but_users(&row.test, first)).collect();
-    let users = medians(&group);
+    let users = medians(&group, accepted);
     if users.len() > 1 || rows.iter().all(|row| same_but_users(&row.test, first)) {
         return analysis::sentences(&plural(first), &users);
     }
     let alike: Vec<&FinishedTest> = rows.iter().filter(|row| row.test.is_like(first)).collect();
-    of_sweep(first.title(), &alike)
+    of_sweep(first.title(), &alike, accepted)
 }
 
 /// Rates that describe tests better than their averages, of the first three tests with phases that differ.
@@ -86,13 +87,13 @@ fn same_but_users(a: &SurveyTest, b: &SurveyTest) -> bool {
 }
 
 /// One point per user count: the median of its repetitions.
-fn medians(rows: &[&FinishedTest]) -> Vec<Level> {
+fn medians(rows: &[&FinishedTest], accepted: &[&str]) -> Vec<Level> {
     let mut users: Vec<u32> = rows.iter().map(|row| row.test.users).collect();
     users.sort_unstable();
     users.dedup();
     let middle = |users: u32| {
         let of = rows.iter().filter(|row| row.test.users == users);
-        median(of.filter_map(|row| point(row)).collect())
+        median(of.filter_map(|row| point(row, accepted)).collect())
     };
     users.into_iter().filter_map(middle).collect()
 }
@@ -101,19 +102,22 @@ fn medians(rows: &[&FinishedTest]) -> Vec<Level> {
 fn median(rounds: Vec<Level>) -> Option<Level> {
     let rates: Vec<f64> = rounds.iter().map(|point| point.iops).collect();
     let at = median_round(&rates)?;
-    rounds.into_iter().nth(at).map(|point| Level { rates, ..point })
+    let not_storage = rounds.iter().find_map(|point| point.not_storage.clone());
+    rounds.into_iter().nth(at).map(|point| Level { rates, not_storage, ..point })
 }
 
-fn point(row: &FinishedTest) -> Option<Level> {
+fn point(row: &FinishedTest, accepted: &[&str]) -> Option<Level> {
     let direction = *row.test.kind.directions().first()?;
-    Level::of(f64::from(row.test.users), &row.result, direction, &row.result.notes)
+    let notes = &row.result.notes;
+    let level = Level::of(f64::from(row.test.users), &row.result, direction, notes)?;
+    Some(Level { not_storage: not_storage(notes, accepted).map(|found| found.note.check), ..level })
 }
 
 /// Without a sweep over users: the levels with the most IOPS and the most bandwidth, beyond the rounds' noise.
-fn of_sweep(title: &str, rows: &[&FinishedTest]) -> Vec<String> {
+fn of_sweep(title: &str, rows: &[&FinishedTest], accepted: &[&str]) -> Vec<String> {
     let mut levels: Vec<(&SurveyTest, Vec<Level>)> = Vec::new();
     for row in rows {
-        let Some(point) = point(row) else { continue };
+        let Some(point) = point(row, accepted) else { continue };
         match levels.iter_mut().find(|(test, _)| test.repeats(&row.test)) {
             Some((_, rounds)) => rounds.push(point),
             None => levels.push((&row.test, vec![point])),
@@ -132,7 +136,7 @@ pub fn spread(rows: &[FinishedTest]) -> Option<String> {
         let rates: Vec<f64> = rows
             .iter()
             .filter(|row| row.test.repeats(&first.test))
-            .filter_map(|row| point(row).map(|point| point.iops))
+            .filter_map(|row| point(row, &[]).map(|point| point.iops))
             .collect();
         let (least, most) = rates.iter().fold((f64::MAX, 0.0_f64), |(a, b), &rate| (a.min(rate), b.max(rate)));
         (rates.len() > 1 && most > 0.0).then(|| ((most - least) / most, rates.len(), first))

@@ -6,7 +6,7 @@ use crate::conclusions::kinds;
 use crate::parse_values::short_size;
 use crate::test::{FinishedTest, SurveyTest};
 use analysis::costs::{UserPoint, scalability};
-use analysis::{growth_ends, has_stalled};
+use analysis::{growth_ends, has_stalled, no_answer, not_storage};
 use measure::text;
 
 /// Levels from `least`, doubling each time, up to and including `most`.
@@ -34,8 +34,9 @@ pub(crate) fn is_over(rows: &[FinishedTest], test: &SurveyTest) -> bool {
     growth_ends(&rates).is_some()
 }
 
-/// Returns a sentence for each sweep, then one about the best of all.
-pub(crate) fn conclusions(rows: &[FinishedTest]) -> Vec<String> {
+/// Returns a sentence for each sweep, then one about the best of all. A sweep with a result that is not of the storage
+/// has no answer, unless the checks that say so are accepted.
+pub(crate) fn conclusions(rows: &[FinishedTest], accepted: &[&str]) -> Vec<String> {
     let mut firsts: Vec<&SurveyTest> = Vec::new();
     for row in rows {
         if !firsts.iter().any(|first| same_sweep(first, &row.test)) {
@@ -44,20 +45,30 @@ pub(crate) fn conclusions(rows: &[FinishedTest]) -> Vec<String> {
     }
     let mut sentences = Vec::new();
     let mut best: Option<(f64, String)> = None;
+    let mut are_all_of_storage = true;
     for first in &firsts {
         let found = levels(rows, first);
         let what = format!("{} {}", short_size(u64::from(first.block)), kinds(first.kind));
-        let Some(knee) = Knee::of(&found) else { continue };
-        sentences.push(format!("{what}: {}.", knee.sentence("user", &|rate| shown(rate, first.block))));
+        let refused = refused(rows, first, accepted);
+        are_all_of_storage &= refused.is_empty();
+        let said = Knee::conclusion(&found, &refused, "user", &|rate| shown(rate, first.block));
+        let (Some(knee), Some(said)) = (Knee::of(&found), said) else { continue };
+        sentences.push(format!("{what}: {said}."));
         let bytes = knee.rate * f64::from(first.block);
         if best.as_ref().is_none_or(|(most, _)| bytes > *most) {
             best = Some((bytes, format!("{what} with {}", text::counted(knee.level.into(), "user"))));
         }
     }
-    if let (Some((bytes, what)), true) = (best, firsts.len() > 1) {
+    if let (Some((bytes, what)), true) = (best, firsts.len() > 1 && are_all_of_storage) {
         sentences.push(format!("Most bytes per second: {what}, {}.", text::rate(bytes)));
     }
     sentences
+}
+
+/// The levels of a sweep whose numbers are not of the storage, each with the check that says so.
+fn refused(rows: &[FinishedTest], of: &SurveyTest, accepted: &[&str]) -> Vec<(u32, String)> {
+    let check = |row: &FinishedTest| Some((row.test.users, not_storage(&row.result.notes, accepted)?.note.check));
+    rows.iter().filter(|row| same_sweep(&row.test, of)).filter_map(check).collect()
 }
 
 fn shown(iops: f64, block: u32) -> String {
@@ -102,9 +113,29 @@ impl Knee {
         Some(Knee { level, rate, beyond, stalled, is_last: at + 1 == levels.len(), predicted })
     }
 
+    /// The sentence on these levels, or that there is no answer: some are `refused`, each with the check that says that
+    /// its numbers are not of the storage. `None` without levels.
+    pub fn conclusion(
+        levels: &[(u32, f64)],
+        refused: &[(u32, String)],
+        what: &str,
+        shown: &dyn Fn(f64) -> String,
+    ) -> Option<String> {
+        let (counts, checks): (Vec<String>, Vec<&str>) =
+            refused.iter().map(|(level, check)| (level.to_string(), check.as_str())).unzip();
+        let named = match counts.as_slice() {
+            all if all.len() == levels.len() => String::new(),
+            [one] => format!("{one} {what}{}", if one == "1" { "" } else { "s" }),
+            several => format!("{} {what}s", text::listed(several)),
+        };
+        let Some(refusal) = no_answer(&named, &checks) else { return Some(Knee::of(levels)?.sentence(what, shown)) };
+        let (level, rate) = levels.iter().copied().max_by(|one, other| one.1.total_cmp(&other.1))?;
+        Some(format!("{refusal}; the highest rate was {} with {}", shown(rate), text::counted(level.into(), what)))
+    }
+
     /// Returns the conclusion as a sentence: `throughput stops growing at 8 users with 812 MiB/s; 16 and 32 bring +1.0
     /// % and −2.0 %`. `what` is what is counted, in the singular, `shown` formats a rate.
-    pub fn sentence(&self, what: &str, shown: &dyn Fn(f64) -> String) -> String {
+    fn sentence(&self, what: &str, shown: &dyn Fn(f64) -> String) -> String {
         let (level, rate) = (text::counted(self.level.into(), what), shown(self.rate));
         let stalled = match self.stalled[..] {
             [] => String::new(),
@@ -152,6 +183,21 @@ mod tests {
         let expected = "throughput stops growing at 4 threads with 300 MiB/s; 8 and 16 bring +1.0 % and −5.0 %";
         assert!(said.starts_with(expected), "{said}");
         assert_eq!((knee.level, knee.rate), (4, 300.0));
+    }
+
+    #[test]
+    fn a_sweep_that_is_not_of_the_storage_has_no_answer() {
+        let levels = [(1, 100.0), (2, 200.0), (4, 300.0), (8, 303.0), (16, 285.0)];
+        let said = |refused: &[u32]| {
+            let refused: Vec<(u32, String)> = refused.iter().map(|&level| (level, "cache".to_owned())).collect();
+            Knee::conclusion(&levels, &refused, "user", &|rate| format!("{rate:.0} MiB/s")).unwrap()
+        };
+        let highest = "the highest rate was 303 MiB/s with 8 users";
+        let of_storage = "the numbers are not of the storage (cache)";
+        assert_eq!(said(&[1]), format!("no answer: with 1 user {of_storage}; {highest}"));
+        assert_eq!(said(&[2, 16]), format!("no answer: with 2 and 16 users {of_storage}; {highest}"));
+        assert_eq!(said(&[1, 2, 4, 8, 16]), format!("no answer: {of_storage}; {highest}"));
+        assert!(said(&[]).starts_with("throughput stops growing at 4 users"), "{}", said(&[]));
     }
 
     #[test]

@@ -141,11 +141,12 @@ impl Preparation {
         finished.sort_by_key(|row| places.get(&row.planned().key()).copied());
     }
 
-    /// Returns the concluding sentences: first the rates that last where phases differ, then what the averages say.
-    pub fn conclusions(&self, finished: &[FinishedTest]) -> Vec<String> {
+    /// Returns the concluding sentences: first the rates that last where phases differ, then what the averages say. A
+    /// result that is not of the storage counts only if the checks that say so are accepted.
+    pub fn conclusions(&self, finished: &[FinishedTest], accepted: &[&str]) -> Vec<String> {
         let mut of_averages = match self.reach {
-            Reach::Whole => conclusions::conclusions(finished),
-            Reach::UntilGrowthEnds => growth::conclusions(finished),
+            Reach::Whole => conclusions::conclusions(finished, accepted),
+            Reach::UntilGrowthEnds => growth::conclusions(finished, accepted),
         };
         let mut all = conclusions::lasting(finished);
         if let Some(first) = of_averages.first_mut().filter(|_| !all.is_empty()) {

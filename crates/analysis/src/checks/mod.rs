@@ -34,10 +34,12 @@ mod two_latencies;
 
 pub(crate) use busy_users::{LEAST_SHARE as LEAST_BUSY_SHARE, MOST_SHARE as MOST_BUSY_SHARE};
 
+use crate::not_storage::not_storage;
 use model::{Grade, JobResult, LimitedBy, Limiter, Monitored, Note, Origin, RunResult};
 
 // Names of checks that others know.
 const BACKING: &str = "backing";
+pub(crate) const BUSY_USERS: &str = "busy users";
 const CACHE: &str = "cache";
 pub(crate) const CLIENT_CPU: &str = "client CPU";
 const CONTRADICTION: &str = "contradiction";
@@ -167,7 +169,7 @@ pub const CHECKS: &[Check] = &[
         run: overlap::run,
     },
     Check {
-        id: "busy users",
+        id: BUSY_USERS,
         why: "in a closed loop IOPS × latency is the number of users; if it is less, some did nothing",
         advice: "use time_based and equal sizes, so that all work to the end",
         measure: Some("users_busy"),
@@ -369,12 +371,6 @@ pub fn is_shown(note: &Note) -> bool {
     is_finding(note) || (note.grade == Grade::NotChecked && note.check == BACKING)
 }
 
-/// True if a check found that the numbers are those of memory.
-pub fn is_of_memory(notes: &[Note]) -> bool {
-    let finds = |note: &&Note| note.check == CACHE || note.check == BACKING;
-    notes.iter().filter(finds).any(|note| note.grade == Grade::NotAStorageResult)
-}
-
 /// The sentence that names the measuring machine as the limit: no result of the storage. `None` if it was not.
 fn limit_of_tester<'a>(notes: &'a [Note], limited_by: Option<&'a LimitedBy>) -> Option<&'a str> {
     let found = notes.iter().find(|note| note.check == CLIENT_CPU && is_finding(note));
@@ -385,8 +381,8 @@ fn limit_of_tester<'a>(notes: &'a [Note], limited_by: Option<&'a LimitedBy>) -> 
 /// Why a report card does not grade a result, if so: the tester was the limit, or it is not a result of the storage.
 pub fn no_grade(notes: &[Note], limited_by: Option<&LimitedBy>) -> Option<String> {
     let tester = limit_of_tester(notes, limited_by).map(|sentence| format!("the tester was the limit: {sentence}"));
-    let finding = || notes.iter().find(|note| note.grade == Grade::NotAStorageResult);
-    tester.or_else(|| finding().map(|note| format!("this is not a storage result: {}", note.sentence)))
+    let finding = || not_storage(notes, &[]).map(|found| found.note.sentence);
+    tester.or_else(|| finding().map(|sentence| format!("this is not a storage result: {sentence}")))
 }
 
 /// Display name of a grade.

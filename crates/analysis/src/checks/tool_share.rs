@@ -3,6 +3,7 @@
 //! Signals: the calibration of the run: the time of an I/O that takes none, and how long completions waited.
 
 use super::{backing, cache, note, nothing_moved};
+use crate::not_storage::denies_storage;
 use crate::run_facts::{busy_jobs, is_simulated};
 use crate::tool_share::bar;
 use measure::{Direction, text};
@@ -25,7 +26,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let large = all.filter(|found| found.part() >= PART_MIN);
     let Some(worst) = large.max_by(|a, b| a.part().total_cmp(&b.part())) else { return Vec::new() };
     let others = [nothing_moved::run, backing::run, cache::run];
-    if others.iter().any(|check| check(result).iter().any(|note| note.grade == Grade::NotAStorageResult)) {
+    if others.iter().any(|check| check(result).iter().any(|note| denies_storage(note.grade))) {
         return Vec::new();
     }
     let ToolPart { direction, bar, median_ns } = worst;

@@ -1,22 +1,15 @@
 //! The tests of one result: the work and numbers of each, with intervals within the run, not between runs.
 
 use super::surroundings;
-use crate::checks::{CLIENT_CPU, NEIGHBOUR};
+use crate::not_storage::{self, NotStorage};
 use crate::statistics::{percentile_shares, series_interval};
 use measure::text::{SizeStyle, exact_size};
 use measure::{Direction, Nanos, float};
 use model::measurement::{AccessOrder, AccessPattern};
 use model::reading::{ReadJob, ReadKind, ReadLatency};
-use model::{
-    DirectionResult, Grade, Interval, JobResult, LatencyCounts, LatencyStatistics, Note, RunResult, samples_needed,
-};
+use model::{DirectionResult, Interval, JobResult, LatencyCounts, LatencyStatistics, RunResult, samples_needed};
 use plan::{Flushes, Mix, Pace};
 use serde::Serialize;
-
-/// A worker that waited for a processor for this share of the time has lost it to another program.
-const WAITED_PERCENT: f64 = 5.0;
-/// The same of what the hypervisor gave to other guests.
-const STOLEN_PERCENT: f64 = 10.0;
 
 /// A number that is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -174,8 +167,8 @@ pub struct Observation {
     pub settings: Settings,
     /// Errors of the job.
     pub failed: Option<String>,
-    /// Why its numbers are not of the storage, if another run would not change that.
-    pub not_storage: Option<String>,
+    /// Why its numbers are not of the storage.
+    pub not_storage: Option<NotStorage>,
     /// Other programs that made the run slower: I/O on its disks, or processors that its workers waited for.
     pub disturbed: Option<String>,
     /// Facts of the job: engine, O_DIRECT, time.
@@ -250,8 +243,9 @@ pub fn observe(result: &RunResult, said: Option<&StatedFacts>, file: usize) -> V
                 ended_unix_ms: Some(result.ended_unix_ms).filter(|&ended| ended > 0),
                 settings: settings(&merged),
                 failed,
-                not_storage: not_storage(result),
-                disturbed: disturbed(result),
+                not_storage: not_storage::not_storage(&result.notes, &[]),
+                disturbed: not_storage::disturbed(&result.notes)
+                    .map(|note| format!("{}: {}", note.check, note.sentence)),
                 facts: surroundings::of_job(&merged),
                 numbers: numbers(result, group, moved, direction),
                 within,
@@ -337,24 +331,6 @@ fn failure(result: &RunResult, group: &[usize]) -> Option<String> {
         None => None,
     };
     group.iter().find_map(|&at| of(&result.jobs[at]))
-}
-
-fn not_storage(result: &RunResult) -> Option<String> {
-    let lasts = |note: &&Note| note.grade == Grade::NotAStorageResult && !is_of_the_moment(note);
-    result.notes.iter().find(lasts).map(|note| format!("{}: {}", note.check, note.sentence))
-}
-
-fn disturbed(result: &RunResult) -> Option<String> {
-    let note = result.notes.iter().find(|note| note.grade > Grade::Trusted && is_of_the_moment(note))?;
-    Some(format!("{}: {}", note.check, note.sentence))
-}
-
-/// True for a finding that other programs caused during the run: their I/O, or the processors that they took from its
-/// workers. A worker that computes all the time by itself would do so again.
-fn is_of_the_moment(note: &Note) -> bool {
-    let percent = |name: &str| note.evidence.iter().find(|(known, _)| known == name).map_or(0.0, |(_, value)| *value);
-    let waited = note.grade == Grade::NotAStorageResult && percent("run_delay_percent") >= WAITED_PERCENT;
-    note.check == NEIGHBOUR || (note.check == CLIENT_CPU && (waited || percent("steal_percent") >= STOLEN_PERCENT))
 }
 
 fn numbers(

@@ -1,9 +1,12 @@
 //! The numbers of both sides of a test, their change, and the verdict on it; all of them as a table.
 
-use super::observation::{Missing, Within};
+use super::observation::{Missing, Observation, Within};
 use super::{Design, Metric, RunOrder, Test, TestPair, order_of};
+use crate::checks::grade_title;
+use crate::not_storage::NotStorage;
 use crate::statistics::{ALPHA, Change, between_looks, between_sets, between_turns, between_watched_pairs, rejected};
 use measure::text;
+use model::Grade;
 use serde::{Deserialize, Serialize};
 
 /// Verdict on one number.
@@ -85,6 +88,8 @@ pub struct ComparedTest {
     pub failed: [Option<String>; 2],
     /// Other programs that made runs slower: `2 of 5 runs, neighbour: other programs made 40 % of the traffic of sda`.
     pub disturbed: [Option<String>; 2],
+    /// Runs whose numbers are not of the storage, in the same form.
+    pub not_storage: [Option<String>; 2],
 }
 
 /// A number of a test with its verdict, as all JSON documents have it; shares in place of percent.
@@ -110,6 +115,11 @@ pub struct RowDocument<'a> {
 }
 
 impl ComparedTest {
+    /// Why nothing is said of it: its numbers are not of the storage.
+    pub fn refusal(&self) -> Option<String> {
+        refusal(&self.not_storage)
+    }
+
     /// The documents of its numbers.
     pub fn documents(&self) -> impl Iterator<Item = RowDocument<'_>> {
         self.rows.iter().map(|row| {
@@ -171,7 +181,8 @@ fn compare_each(
 ) -> Vec<ComparedTest> {
     let mut found: Vec<ComparedTest> =
         tests.iter().map(|test| compared(test, &metrics(test), tolerance.ln_1p(), design)).collect();
-    let mut rows: Vec<&mut MetricRow> = found.iter_mut().flat_map(|test| &mut test.rows).collect();
+    let mut rows: Vec<&mut MetricRow> =
+        found.iter_mut().filter(|test| test.refusal().is_none()).flat_map(|test| &mut test.rows).collect();
     rows.retain(|row| row.change.is_some());
     let probabilities: Vec<f64> =
         rows.iter().map(|row| row.change.map_or(1.0, |change| change.probability())).collect();
@@ -184,14 +195,27 @@ fn compare_each(
 fn compared(test: &TestPair, metrics: &[Metric], tolerance: f64, design: Design) -> ComparedTest {
     let order = order_of(test);
     let failed = [&test.old, &test.new].map(|side| side.runs.iter().find_map(|run| run.failed.clone()));
-    let rows = metrics.iter().map(|&metric| row(test, metric, tolerance, design, order)).collect();
+    let mut rows: Vec<MetricRow> = metrics.iter().map(|&metric| row(test, metric, tolerance, design, order)).collect();
     let runs = [test.old.runs.len(), test.new.runs.len()];
-    let disturbed = [&test.old, &test.new].map(disturbed);
-    ComparedTest { label: test.old.label(), runs, order, rows, failed, disturbed }
+    let sides = [&test.old, &test.new];
+    let disturbed = sides.map(|side| counted(side, |run| run.disturbed.clone()));
+    let not_storage = sides.map(|side| counted(side, |run| run.not_storage.as_ref().map(NotStorage::to_string)));
+    if let Some(why) = refusal(&not_storage) {
+        rows.iter_mut().for_each(|row| (row.verdict, row.reason) = (Verdict::CannotTell, Some(why.clone())));
+    }
+    ComparedTest { label: test.old.label(), runs, order, rows, failed, disturbed, not_storage }
 }
 
-fn disturbed(side: &Test) -> Option<String> {
-    let mut found = side.runs.iter().filter_map(|run| run.disturbed.as_ref());
+/// Why nothing is said of a test: `of the new side 1 of 5 runs, cache: 93 % of the reads ... [NOT A STORAGE RESULT]`.
+fn refusal(not_storage: &[Option<String>; 2]) -> Option<String> {
+    let grade = grade_title(Grade::NotAStorageResult);
+    let mut sides = ["old", "new"].into_iter().zip(not_storage);
+    sides.find_map(|(side, why)| Some(format!("of the {side} side {} [{grade}]", why.as_ref()?)))
+}
+
+/// `2 of 5 runs`, and what is found of the first of them.
+fn counted(side: &Test, find: impl Fn(&Observation) -> Option<String>) -> Option<String> {
+    let mut found = side.runs.iter().filter_map(find);
     let first = found.next()?;
     let count = found.count() + 1;
     Some(format!("{count} of {} runs, {first}", side.runs.len()))

@@ -32,21 +32,36 @@ pub fn summary(tests: &[ComparedTest], tolerance: f64) -> Summary {
     if any(RunOrder::NotKnown) {
         remarks.push(format!("The times of the runs are not known. If all old ones were made first: {drift}"));
     }
-    Summary { sentences: [changes(tests, tolerance), rest(tests, tolerance)], remarks }
+    Summary { sentences: conclusion(tests, tolerance), remarks }
+}
+
+/// Of tests whose numbers are not of the storage, the sentence says only that.
+fn conclusion(tests: &[ComparedTest], tolerance: f64) -> [String; 2] {
+    let (refused, judged): (Vec<&ComparedTest>, Vec<&ComparedTest>) =
+        tests.iter().partition(|test| test.refusal().is_some());
+    let judged: Vec<ComparedTest> = judged.into_iter().cloned().collect();
+    let Some((first, why)) = refused.first().and_then(|first| Some((first, first.refusal()?))) else {
+        return [changes(&judged, tolerance), rest(&judged, tolerance)];
+    };
+    let of = match refused.len() - 1 {
+        _ if judged.is_empty() => String::new(),
+        0 => format!(" for {}", first.label),
+        more => format!(" for {} and {more} more tests", first.label),
+    };
+    let errors = new_errors(refused.iter().copied());
+    let errors = errors.map_or_else(String::new, |errors| text::capitalised(&errors) + ". ");
+    let no_answer = format!("{errors}No answer{of}: {why}.");
+    match judged.as_slice() {
+        [] => [no_answer, "The numbers are shown without a verdict.".to_owned()],
+        judged => [format!("{no_answer} Of the others: {}", changes(judged, tolerance)), rest(judged, tolerance)],
+    }
 }
 
 fn changes(tests: &[ComparedTest], tolerance: f64) -> String {
-    let failed: Vec<&str> = tests
-        .iter()
-        .filter(|test| test.failed[0].is_none() && test.failed[1].is_some())
-        .map(|test| test.label.as_str())
-        .collect();
     let of = |verdict: Verdict| named(tests, |row| row.verdict == verdict && row.is_sure);
     let (worse, better) = (of(Verdict::Worse), of(Verdict::Better));
     let mut parts = Vec::new();
-    if !failed.is_empty() {
-        parts.push(format!("new errors in {}", failed.join(", ")));
-    }
+    parts.extend(new_errors(tests.iter()));
     if !worse.is_empty() {
         parts.push(format!("worse: {worse}"));
     }
@@ -65,6 +80,15 @@ fn changes(tests: &[ComparedTest], tolerance: f64) -> String {
         };
     }
     text::capitalised(&parts.join("; ")) + "."
+}
+
+/// `new errors in random reads 8K ×16` of tests that failed on the new side alone.
+fn new_errors<'tests>(tests: impl Iterator<Item = &'tests ComparedTest>) -> Option<String> {
+    let failed: Vec<&str> = tests
+        .filter(|test| test.failed[0].is_none() && test.failed[1].is_some())
+        .map(|test| test.label.as_str())
+        .collect();
+    (!failed.is_empty()).then(|| format!("new errors in {}", failed.join(", ")))
 }
 
 /// True if each side has one run, so that the noise between runs is known of no test.

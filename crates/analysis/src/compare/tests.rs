@@ -228,11 +228,34 @@ fn errors_and_memory_are_seen() {
     failed.jobs[0].error =
         Some(JobError { errno: 5, operation: "read".into(), message: "a: error 5".into(), signal: None });
     let note = Note { check: "cache".into(), grade: Grade::NotAStorageResult, sentence: "x".into(), evidence: vec![] };
+    let failed_alone = failed.clone();
     failed.notes.push(note);
     let found = &observe(&failed, None, 0)[0];
-    assert_eq!((found.failed.as_deref(), found.not_storage.as_deref()), (Some("a: error 5"), Some("cache: x")));
+    let why = found.not_storage.as_ref().map(ToString::to_string);
+    assert_eq!((found.failed.as_deref(), why.as_deref()), (Some("a: error 5"), Some("cache: x")));
     let tests = compared(&[result(80_000, 2)], &[failed]);
+    let no_answer =
+        "New errors in sequential reads ×8. No answer: of the new side 1 of 1 runs, cache: x [NOT A STORAGE RESULT].";
+    assert_eq!(summary(&tests, 0.05).sentences[0], no_answer);
+    let tests = compared(&[result(80_000, 2)], &[failed_alone]);
     assert!(summary(&tests, 0.05).sentences[0].starts_with("New errors in sequential reads ×8"));
+}
+
+#[test]
+fn a_test_that_is_not_of_the_storage_has_no_verdict() {
+    let mut new = runs(&NEW, 2..);
+    let note = Note { check: "cache".into(), grade: Grade::NotAStorageResult, sentence: "x".into(), evidence: vec![] };
+    new[2].notes.push(note);
+    let [test] = &compared(&runs(&OLD, 1..), &new)[..] else { panic!("one test") };
+    assert!(test.rows.iter().all(|row| row.verdict == Verdict::CannotTell && !row.is_sure), "{:?}", test.rows);
+    assert_eq!(test.rows[0].reason, test.refusal());
+    let other = compared(&runs(&OLD, 1..), &runs(&NEW, 2..)).remove(0);
+    let mut test = test.clone();
+    test.label = "random reads 4K".to_owned();
+    let [first, _] = summary(&[test, other], 0.05).sentences;
+    let begins = "No answer for random reads 4K: of the new side 1 of 5 runs, cache: x [NOT A STORAGE RESULT]. Of the \
+                  others: Worse: sequential reads";
+    assert!(first.starts_with(begins), "{first}");
 }
 
 #[test]
@@ -246,7 +269,7 @@ fn other_programs_disturb_a_run_a_computing_worker_does_not() {
     };
     let bad = Grade::NotAStorageResult;
     assert_eq!(noted("neighbour", Grade::ValidWithLimits, &[]), (false, true));
-    assert_eq!(noted("client CPU", bad, &[("run_delay_percent", 38.0)]), (false, true), "another program computed");
+    assert_eq!(noted("client CPU", bad, &[("run_delay_percent", 38.0)]), (true, true), "another program computed");
     assert_eq!(noted("client CPU", bad, &[("run_delay_percent", 1.0)]), (true, false), "the worker itself computed");
     assert_eq!(noted("client CPU", Grade::ValidWithLimits, &[("steal_percent", 30.0)]), (false, true));
     assert_eq!(noted("client CPU", Grade::ValidWithLimits, &[("run_delay_percent", 45.0)]), (false, false));

@@ -106,8 +106,6 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
     let of = |metrics: &[Metric]| compare(&matches.both, metrics, args.tolerance, Design::AsMade);
     let tests = compare_usual(&matches.both, &[], args.tolerance, Design::AsMade);
     let Summary { sentences, remarks } = summary(&tests, args.tolerance);
-    let refused = sides.not_storage.iter().flatten().next().cloned();
-    let sentences = of_storage(sentences, refused.as_deref());
     let comparison = Comparison {
         shifts: if args.shift { shifts(of(&Metric::SHIFT)) } else { Vec::new() },
         tests,
@@ -134,13 +132,6 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
         None => Output::stdout().write(&text)?,
     }
     Ok(input::status(comparison.tests.len(), sides.damaged + matches.refused.len()))
-}
-
-/// The sentences, or that there is no answer and why: what did not reach the storage says nothing of its change.
-fn of_storage(sentences: [String; 2], refused: Option<&str>) -> [String; 2] {
-    let Some(why) = refused else { return sentences };
-    let [first, second] = sentences;
-    [format!("No answer: {why} [NOT A STORAGE RESULT]."), format!("Of the numbers alone: {first} {second}")]
 }
 
 /// The percentiles that both sides have. A report lists some of them only.

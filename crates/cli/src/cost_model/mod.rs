@@ -8,8 +8,8 @@ use crate::failure::Failure;
 use crate::input;
 use crate::output::Output;
 use crate::streams;
-use analysis::Load;
 use analysis::costs::{self, UserPoint, depth_of};
+use analysis::{Load, not_storage};
 use formats::printable;
 use measure::Direction;
 use model::{JobResult, RunResult};
@@ -76,7 +76,8 @@ pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
     let mut names: Vec<String> = Vec::new();
     for path in &args.files {
         let (found, _) = input::read_results(path, args.session.streams.verbosity())?;
-        let results: Vec<RunResult> = found.into_iter().map(|located| located.result).collect();
+        let mut results: Vec<RunResult> = found.into_iter().map(|located| located.result).collect();
+        results.iter_mut().for_each(analysis::judge);
         let of_one = of_results(&path.display().to_string(), &results);
         if of_one.is_empty() {
             names.push(path.display().to_string());
@@ -103,21 +104,26 @@ pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
 
 fn together(results: Vec<RunResult>) -> RunResult {
     let jobs = results.iter().flat_map(RunResult::reported_jobs).collect();
-    RunResult { jobs, ..results.into_iter().next().unwrap_or_default() }
+    let notes = results.iter().flat_map(|result| result.notes.clone()).collect();
+    RunResult { jobs, notes, ..results.into_iter().next().unwrap_or_default() }
 }
 
 fn of_results(name: &str, results: &[RunResult]) -> Vec<FittedModel> {
     let mut found = Vec::new();
     for result in results {
         let access = costs::access_model(&costs::size_points(result));
-        found.extend(access.map(|model| show::access(&model, result).of(name, "time per I/O by block size")));
+        // The costs of memory are named so.
+        let refusal = not_storage(&result.notes, &[]).filter(|_| !costs::is_memory(result));
+        let shown = |model| show::access(&model, result).but(refusal.as_ref());
+        found.extend(access.map(|model| shown(model).of(name, "time per I/O by block size")));
         let rate = costs::device_rate(result);
         let mixture = rate.and_then(|rate| costs::mixture(&costs::mixture_points(result), rate));
         found.extend(mixture.map(|model| show::mixture(&model).of(name, "from cold to cached, by block size")));
     }
+    let refusal = results.iter().find_map(|result| not_storage(&result.notes, &[]));
     for sweep in sweeps(results) {
         let law = costs::scalability(&sweep.points);
-        found.extend(law.map(|law| show::scaling(&law, sweep.load).of(name, &sweep.title())));
+        found.extend(law.map(|law| show::scaling(&law, sweep.load).but(refusal.as_ref()).of(name, &sweep.title())));
     }
     found
 }

@@ -1,8 +1,8 @@
 //! Models as text and as JSON: fitted parameters with confidence intervals, and measured value, prediction and error of
 //! each point. JSON is in base units.
 
-use analysis::Load;
 use analysis::costs::{self, AccessModel, Estimate, Mixture, Scalability};
+use analysis::{Load, NotStorage, grade_title};
 use measure::text;
 use model::RunResult;
 use serde_json::{Value, json};
@@ -20,6 +20,16 @@ impl FittedModel {
         self.document["source"] = Value::from(source);
         self.document["title"] = Value::from(title);
         FittedModel { text: format!("{source}: {title}\n{}", self.text), ..self }
+    }
+}
+
+impl FittedModel {
+    /// The same; of results that are not of the storage it says so before its numbers.
+    pub(super) fn but(mut self, not_storage: Option<&NotStorage>) -> Self {
+        let Some(why) = not_storage else { return self };
+        self.document["not_storage"] = Value::from(why.to_string());
+        let grade = grade_title(why.note.grade);
+        FittedModel { text: format!("  No answer about the storage: {why} [{grade}]\n{}", self.text), ..self }
     }
 }
 

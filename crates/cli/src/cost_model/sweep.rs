@@ -9,8 +9,8 @@ use crate::failure::{Cut, Failure};
 use crate::output::Output;
 use crate::remarks;
 use crate::streams;
-use analysis::Load;
 use analysis::costs::{self, Mixture};
+use analysis::{Load, NotStorage};
 use formats::{native, printable};
 use measure::Nanos;
 use measure::text::{TimeUnit, duration};
@@ -172,7 +172,8 @@ impl<'a> Bench<'a> {
         let Some(model) = costs::access_model(&costs::size_points(&device)) else {
             return Err(failed("the device's times do not grow with the block size: no line fits them"));
         };
-        self.done(out, "device", &device, "Device: one random read, O_DIRECT", show::access(&model, &device))?;
+        let shown = show::access(&model, &device).but(self.not_storage().as_ref());
+        self.done(out, "device", &device, "Device: one random read, O_DIRECT", shown)?;
 
         let mut passes = Vec::new();
         for _ in 0..COLD_PASSES {
@@ -189,7 +190,7 @@ impl<'a> Bench<'a> {
 
         let users = self.by_users()?;
         if let Some(law) = costs::scalability(&costs::user_points(&users)) {
-            let shown = show::scaling(&law, Load::Users);
+            let shown = show::scaling(&law, Load::Users).but(self.not_storage().as_ref());
             self.done(out, "users", &users, "Users: random reads of 4 KiB, O_DIRECT", shown)?;
         }
         self.footer(out)
@@ -218,6 +219,11 @@ impl<'a> Bench<'a> {
             spelled(time)
         );
         self.done(out, "mixture", &found, &title, show::mixture(&mixture))
+    }
+
+    /// Why what the device seemed to do so far is not of the storage.
+    fn not_storage(&self) -> Option<NotStorage> {
+        self.args.session.accept.refused(&self.notes)
     }
 
     fn by_size(&mut self, what: &str, way: ReadWay) -> Result<RunResult, Cut> {

@@ -98,7 +98,10 @@ fn judged(candidate: Candidate, number: GateNumber, answer: Answer, tolerance: f
     let runs_to_go = open.and_then(|gain| runs_to_settle(&gain, tolerance));
     // What disturbs a run makes it slower: a loss of the new side, or none against a baseline that was slowed down, may
     // be its doing.
+    // Only those that other programs caused are left here: the gate ends before with what another run would not change.
+    let refusal = test.refusal().map(|why| format!("{why}; measure it again"));
     let doubt = match answer {
+        Answer::Worse | Answer::Ok if refusal.is_some() => refusal,
         Answer::Worse => {
             test.disturbed[1].as_ref().map(|how| format!("the new side was disturbed ({how}); measure it again"))
         }
@@ -135,6 +138,7 @@ fn missing(label: &str) -> JudgedRow {
         rows: Vec::new(),
         failed: [None, None],
         disturbed: [None, None],
+        not_storage: [None, None],
     };
     let reason = Some("it is in the baseline and not in the results".to_owned());
     JudgedRow { test, rank: Rank::First, answer: Answer::CannotTell, runs_to_go: None, reason }

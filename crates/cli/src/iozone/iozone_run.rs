@@ -57,6 +57,8 @@ pub(crate) struct IozoneRun<'a> {
     progress_interval: Option<Nanos>,
     /// Members that are led already; `None` if they are started for each pass, or if there are none.
     pub(crate) members: Option<&'a mut Members>,
+    /// The check that says that the numbers of the last result that was kept are not of the storage.
+    pub(crate) refused_by: Option<String>,
 }
 
 impl<'a> IozoneRun<'a> {
@@ -78,6 +80,7 @@ impl<'a> IozoneRun<'a> {
             shows_remarks: remarks::are_wanted(verbosity),
             progress_interval: verbosity.shows_progress().then(|| Nanos::from_millis(500)),
             members: None,
+            refused_by: None,
         }
     }
 
@@ -184,6 +187,7 @@ impl<'a> IozoneRun<'a> {
         }
         let result = if self.saves { together(title, result) } else { result };
         let notes = self.json_report.add(title, sizes, result, self.saves_results());
+        self.refused_by = self.session.args().accept.refused(&notes).map(|found| found.note.check);
         self.session.count(&notes);
         self.json_report.save_where_due(self.settings, &self.command, None);
     }

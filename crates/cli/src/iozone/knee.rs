@@ -26,6 +26,8 @@ struct Curve {
     title: &'static str,
     record_kb: u64,
     levels: Vec<(u32, f64)>,
+    /// Levels whose numbers are not of the storage, with the check that says so.
+    refused: Vec<(u32, String)>,
 }
 
 impl Curve {
@@ -170,7 +172,7 @@ fn sweep(run: &mut IozoneRun<'_>, record_kb: u64, all: &mut Vec<Curve>) -> Resul
     let size_kb = settings.sizes_kb.first().copied().unwrap_or(Settings::SIZE_KB);
     let tests = || throughput_tests(settings).filter(|test| !(test.retest && settings.no_retest));
     let from = all.len();
-    all.extend(tests().map(|test| Curve { title: test.title, record_kb, levels: Vec::new() }));
+    all.extend(tests().map(|test| Curve { title: test.title, record_kb, levels: Vec::new(), refused: Vec::new() }));
     for &count in &settings.children {
         let file_kb = if settings.divides { size_kb / u64::from(count.max(1)) } else { size_kb };
         for (test, at) in tests().zip(from..) {
@@ -182,6 +184,7 @@ fn sweep(run: &mut IozoneRun<'_>, record_kb: u64, all: &mut Vec<Curve>) -> Resul
             let rate = figures.together();
             run.write(&format!("{count:>9} {record_kb:>9}  {:<20} {rate:>15.0}\n", test.title))?;
             all[at].levels.push((count, rate));
+            all[at].refused.extend(run.refused_by.take().map(|check| (count, check)));
         }
         run.settle()?;
         if all[from..].iter().all(Curve::is_over) {
@@ -198,8 +201,8 @@ fn sentences(curves: &[Curve], unit: Unit) -> Vec<String> {
     };
     let mut sentences = Vec::new();
     for curve in curves {
-        let Some(knee) = Knee::of(&curve.levels) else { continue };
-        sentences.push(format!("{} of {}k: {}.", curve.title, curve.record_kb, knee.sentence("thread", &shown)));
+        let said = Knee::conclusion(&curve.levels, &curve.refused, "thread", &shown);
+        sentences.extend(said.map(|said| format!("{} of {}k: {said}.", curve.title, curve.record_kb)));
     }
     sentences
 }

@@ -116,9 +116,9 @@ pub(super) fn shown(name: &str, value: f64) -> String {
     if name == "iops" { text::short_number(value) } else { text::time(value) }
 }
 
-/// Why a run is in no trend.
+/// Why a run is in no trend: it is not of the storage.
 pub(super) fn doubt(grade: Grade) -> Option<&'static str> {
-    (grade == Grade::NotAStorageResult).then(|| analysis::grade_title(grade))
+    analysis::denies_storage(grade).then(|| analysis::grade_title(grade))
 }
 
 /// The runs that can be compared, from the last accepted change on.

@@ -160,7 +160,7 @@ fn conduct_in(session: &mut Session, order: SurveyOrder<'_>, each: EachTest<'_>)
     run.clear();
     let published = run.finish();
     prepared.sort(&mut found.rows);
-    let sentences = prepared.conclusions(&found.rows);
+    let sentences = prepared.conclusions(&found.rows, args.accept.checks());
     // Save before printing: a closed pipe would end the command.
     let saved = save_all(&mut file, &open, &prepared, &found, &sentences);
     screen.result(&open, &prepared.suite, &found, &sentences)?;

@@ -121,6 +121,11 @@ impl<'a> Measurement<'a> {
         self.standing.as_ref().is_some_and(Standing::is_settled)
     }
 
+    /// The checks whose findings that results are not of the storage are accepted.
+    pub(super) fn accepted(&self) -> &[&'static str] {
+        self.session.args().accept.checks()
+    }
+
     /// Mean time of a round, in seconds.
     pub(super) fn seconds(&self) -> f64 {
         let rounds = u32::try_from(self.rounds.len()).unwrap_or(u32::MAX).max(1);
@@ -157,7 +162,12 @@ impl<'a> Measurement<'a> {
             }
         };
         let number = self.rounds.len() + 1;
-        let sides: [Vec<Observation>; 2] = [0, 1].map(|side| observe(&results[side], None, number));
+        let sides: [Vec<Observation>; 2] = [0, 1].map(|side| {
+            let mut found = observe(&results[side], None, number);
+            // What is not accepted has ended the rounds.
+            found.iter_mut().for_each(|one| one.not_storage = None);
+            found
+        });
         self.rounds.push(Round { first, sides });
         let Settings { metrics, limits, tolerance, .. } = self.settings;
         let found = standing(&self.rounds, metrics, limits.goal, *tolerance).map_err(|why| {
@@ -192,7 +202,7 @@ impl<'a> Measurement<'a> {
                 self.rounds.len() + 1,
                 why.check,
                 why.sentence,
-                why.check.replace(' ', "-")
+                analysis::check_word(&why.check)
             ))),
             cut => cut,
         })?;

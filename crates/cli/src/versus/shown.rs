@@ -57,8 +57,10 @@ impl Screen {
         remarks(measured, ending).iter().for_each(|remark| text.push_str(&format!("! {remark}\n")));
         if let (Some(path), false) = (measured.folder.path(), self.verbosity.is_quiet()) {
             let path = path.display();
+            let accepted: Vec<String> = measured.accepted().iter().map(|check| analysis::check_word(check)).collect();
+            let accept = if accepted.is_empty() { String::new() } else { format!("--accept {} ", accepted.join(",")) };
             text.push_str(&format!(
-                "Results: {path}\nThe same numbers: plumb compare --old {path}/a-*.json --new {path}/b-*.json\n"
+                "Results: {path}\nThe same numbers: plumb compare {accept}--old {path}/a-*.json --new {path}/b-*.json\n"
             ));
         }
         let text = if self.verbosity.is_quiet() { text.trim_start().to_owned() } else { text };

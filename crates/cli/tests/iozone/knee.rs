@@ -15,7 +15,7 @@ fn is_read(file: &str, levels: usize, place: &Place) {
 #[test]
 fn the_knee_of_memory_is_named_or_that_there_is_none_yet() {
     let place = Place::below("/dev/shm");
-    let words = "knee --tests randread --block-sizes 4k,64k --time 1s --size 16M --buffered -o k.json .";
+    let words = "knee --tests randread --block-sizes 4k,64k --time 1s --size 16M --buffered --accept backing,cache,client-cpu -o k.json .";
     let said = plumb(&place, words).stdout();
     let result = place.json("k.json");
     let tests = result["tests"].as_array().expect("tests");

@@ -1,8 +1,10 @@
 //! Measured levels → sweep: labels, steps, sentences and the check for idle users.
 
 use super::Sweep;
+use analysis::grade_title;
 use analysis::{AtWork, Elsewhere, Level, Load, Rank, Rounds, Step, best_value, queueing, sentences_over};
 use measure::text::{self, SizeStyle, exact_size};
+use model::Grade;
 
 /// Parameter that varies over a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -190,6 +192,9 @@ fn of_rounds(levels: &[Level]) -> Option<String> {
 
 /// Reason for which the numbers are not credible.
 fn flag(levels: &[Level]) -> Option<String> {
+    if let Some(check) = levels.iter().find_map(|level| level.not_storage.as_ref()) {
+        return Some(format!("{}: {check}. Do not compare these points.", grade_title(Grade::NotAStorageResult)));
+    }
     let odd: Vec<AtWork> = levels.iter().filter_map(|level| level.at_work).collect();
     let of = |at: &AtWork| format!("{} of {}", text::number(at.busy), text::number(at.asked));
     let all: Vec<String> = odd.iter().map(of).collect();

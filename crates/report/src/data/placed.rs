@@ -490,6 +490,7 @@ fn cell<'rows>(rounds: &[&'rows ChartRow]) -> Option<Cell<'rows>> {
     if rates.len() > 1 {
         level.rates = rates;
     }
+    level.not_storage = rounds.iter().find_map(|row| row.level.not_storage.clone());
     let subjects = rounds.iter().map(|row| row.subject).collect();
     Some(Cell { first, level, subjects, drawn: false })
 }

@@ -75,7 +75,7 @@ impl Overlay {
 /// The level of each system with the most IOPS, without those that are not of its storage or contradict themselves.
 fn peaks(systems: &[(String, Sweep)]) -> Vec<(String, Level)> {
     let peak = |(name, sweep): &(String, Sweep)| {
-        let credible = sweep.levels.iter().filter(|level| level.at_work.is_none() && !level.from_memory);
+        let credible = sweep.levels.iter().filter(|level| level.at_work.is_none() && level.not_storage.is_none());
         let level = credible.max_by(|one, other| one.iops.total_cmp(&other.iops))?;
         Some((name.clone(), level.clone()))
     };
