@@ -5,6 +5,7 @@
 //! All rows of a boot run in one guest, which the first test starts. The short rows are part of `make test`; the others
 //! run on request (`make guest`).
 
+mod guard;
 mod rows;
 
 use crate::context::PLUMB;

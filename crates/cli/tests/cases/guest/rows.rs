@@ -1,5 +1,7 @@
 //! The rows: devices of the guest, and what is done with them.
 
+use super::guard;
+
 /// A device of the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Device {
@@ -130,7 +132,7 @@ impl Row {
         }
     }
 
-    fn own(device: Device, name: &str, script: &'static str, says: &'static [&'static str]) -> Row {
+    pub(super) fn own(device: Device, name: &str, script: &'static str, says: &'static [&'static str]) -> Row {
         Row { name: format!("{}::{name}", device.name()), device, work: Work::Own { script, says } }
     }
 
@@ -312,102 +314,23 @@ pub(super) fn all() -> Vec<Row> {
 
 /// Rows of plumb alone.
 fn own() -> Vec<Row> {
-    const KEPT: &str = "status 1, unchanged";
-    const WRITTEN: &str = "status 0, changed";
-    let row = Row::own;
-    let (nvme, other, scsi, sata, virtio) =
-        (Device::Nvme512, Device::Nvme4096, Device::Scsi512, Device::Sata, Device::Virtio);
-    vec![
-        row(
-            nvme,
+    let mut rows = guard::rows();
+    rows.extend([
+        Row::own(
+            Device::Nvme512,
             "poll::no_interrupts",
             "before=$(interrupts); plumb fio --name=a --filename=$dev --rw=randread --bs=4k --direct=1 --number_ios=10000 \
              --size=100% --ioengine=io_uring --iodepth=8 --hipri --minimal >/tmp/out; echo \"status $?, interrupts $(($(interrupts) - \
              before))\"",
             &["status 0, interrupts 0"],
         ),
-        row(scsi, "guard::blank", "guarded $dev", &[WRITTEN]),
-        row(scsi, "guard::ext4", "mkfs.ext4 -qF $dev; guarded $dev", &[KEPT, "ext4"]),
-        row(scsi, "guard::ext4_trim", "mkfs.ext4 -qF $dev; guarded $dev --rw=trim", &[KEPT, "ext4"]),
-        row(scsi, "guard::xfs", "mkfs.xfs -qf $dev; guarded $dev", &[KEPT, "xfs"]),
-        row(scsi, "guard::btrfs", "mkfs.btrfs -qf $dev; guarded $dev", &[KEPT, "btrfs"]),
-        row(scsi, "guard::swap", "mkswap -q $dev; guarded $dev", &[KEPT, "swap"]),
-        row(scsi, "guard::swap_in_use", "mkswap -q $dev; swapon $dev; guarded $dev; swapoff $dev", &[KEPT, "swap"]),
-        row(
-            scsi,
-            "guard::mounted",
-            "mkfs.ext4 -qF $dev; mount $dev /mnt; guarded $dev; guarded $dev --allow_mounted_write=1; umount /mnt",
-            &["is mounted", KEPT],
-        ),
-        row(
-            scsi,
-            "guard::mounted_elsewhere",
-            "mkfs.ext4 -qF $dev; unshare -m sh -c \"mount --make-rprivate /; mount $dev /mnt; touch /tmp/ready; exec sleep 60\" & \
-             until [ -e /tmp/ready ]; do sleep 0.1; done; wipefs -qaf $dev; guarded $dev; kill $!; wait",
-            &["mounted", KEPT],
-        ),
-        row(scsi, "guard::generic_node", "mkfs.ext4 -qF $dev; guarded $sg --ioengine=sg --direct=0", &[KEPT, "ext4"]),
-        row(scsi, "guard::link", "mkfs.ext4 -qF $dev; ln -sf $dev /tmp/link; guarded /tmp/link", &[KEPT, "ext4"]),
-        row(
-            scsi,
-            "guard::other_node",
-            "mkfs.ext4 -qF $dev; mknod /tmp/node b $(stat -c '0x%t 0x%T' $dev); guarded /tmp/node",
-            &[KEPT, "ext4"],
-        ),
-        row(
-            scsi,
-            "guard::consent",
-            "mkfs.ext4 -qF $dev; guarded $dev --write_consent=PLUMBSCSI2; guarded $dev --write_consent=PLUMBSCSI1",
-            &["another device", KEPT, WRITTEN],
-        ),
-        row(
-            scsi,
-            "guard::mapped",
-            "dmsetup create top --table \"0 2048 linear $dev 0\"; guarded $dev; dmsetup remove top",
-            &[KEPT],
-        ),
-        row(scsi, "guard::loop", "losetup /dev/loop3 $dev; guarded $dev; losetup -d /dev/loop3", &[KEPT, "loop3"]),
-        row(
-            scsi,
-            "guard::writer",
-            "sleep 60 9<>$dev & sleep 0.5; guarded $dev; kill $!; wait",
-            &["sleep (process", KEPT],
-        ),
-        row(
-            virtio,
-            "guard::partitions",
-            "echo ',32M,L' | sfdisk -q $dev; guarded $dev; mkfs.ext4 -qF ${dev}1; mount ${dev}1 /mnt; guarded $dev; \
-             guarded ${dev}1; umount /mnt; sfdisk --delete -q $dev",
-            &["partition", "is mounted", KEPT],
-        ),
-        row(sata, "guard::ext4", "mkfs.ext4 -qF $dev; guarded $dev", &[KEPT, "PLUMBSATA"]),
-        row(
-            nvme,
-            "guard::exported",
-            "modprobe nvmet; target=/sys/kernel/config/nvmet/subsystems/plumb; mkdir -p $target/namespaces/1; \
-             echo $dev >$target/namespaces/1/device_path; echo 1 >$target/namespaces/1/enable; guarded $dev; \
-             echo 0 >$target/namespaces/1/enable; rmdir $target/namespaces/1 $target",
-            &[KEPT],
-        ),
-        row(
-            nvme,
-            "guard::command_node",
-            "mkfs.ext4 -qF $dev; guarded $char --ioengine=io_uring_cmd --cmd_type=nvme --direct=0",
-            &[KEPT, "ext4"],
-        ),
-        row(
-            nvme,
-            "guard::serial_of_the_controller",
-            "mkfs.ext4 -qF $dev; guarded $dev --write_consent=PLUMBNVME; guarded $dev --write_consent=PLUMBNVME-ns2",
-            &["another device", KEPT],
-        ),
-        row(
-            virtio,
+        Row::own(
+            Device::Virtio,
             "iostat::never_used",
             "names() { awk 'NF > 5 { print $1 }'; }; iostat -dxp ALL | names >/tmp/theirs; \
              plumb iostat -dxp ALL | names >/tmp/ours; diff /tmp/theirs /tmp/ours && echo alike",
             &["alike"],
         ),
-        row(other, "guard::namespace", "mkfs.ext4 -qF $dev; guarded $dev --write_consent=PLUMBNVME-ns2", &[WRITTEN]),
-    ]
+    ]);
+    rows
 }
