@@ -137,8 +137,8 @@ checks: oracles
 
 # Not in the gate, but for its short rows (guest::): pairs of runs in a guest without KVM. GUEST_ROWS=sg takes those
 # with sg in their name.
-guest:
-	@tools/oracles
+guest: oracles
+	@tools/guest fetch
 	@GUEST_LIMIT=1800 $(CASES) devices:: -- --ignored
 
 faults: oracles

@@ -83,7 +83,7 @@ struct Command {
     data: Data,
 }
 
-/// What a command moves.
+/// The data of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Data {
     /// Nothing.

@@ -5,9 +5,10 @@ use super::{check, sources};
 const LONGEST_NAME: usize = 60;
 
 /// Tests of the program that start programs without `house::Run`: launchers and servers in namespaces or under strace,
-/// a group of processes that is interrupted before it is killed, and interpreters that may not be there.
+/// a group of processes that is interrupted before it is killed, interpreters that may not be there, and a guest.
 const START_THEMSELVES: &[&str] = &[
     "crates/cli/tests/cases/faults/guard.rs",
+    "crates/cli/tests/cases/guest/mod.rs",
     "crates/cli/tests/cases/members.rs",
     "crates/cli/tests/cases/mpi.rs",
     "crates/cli/tests/cases/programs.rs",
