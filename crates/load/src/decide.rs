@@ -15,10 +15,11 @@ use super::review::{Numbers, Review, Turn};
 use super::syncs::{Flushes, Syncs};
 use super::verify_resume::Skips;
 use super::walk::Walk;
-use super::{LoadError, LoadSetup, Next, Region, Request};
+use super::zones::WriteEnd;
+use super::{LoadError, LoadSetup, Next, Region, Request, ZoneAction};
 use ahead::{Plain, PlainRun};
 use measure::{Direction, Nanos};
-use plan::{Mix, Operation, PacePlan};
+use plan::{Mix, Operation, PacePlan, ZonePlan};
 
 /// One worker's load.
 ///
@@ -73,6 +74,9 @@ pub struct Load {
     rules: Rules,
 }
 
+/// A worker that waits for a zone asks again after this time.
+const ZONE_PAUSE: Nanos = Nanos::from_micros(20);
+
 /// The parts of the plan that never change during a run.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
@@ -84,6 +88,10 @@ struct Rules {
     repeats: bool,
     rate_ignores_think: bool,
     largest: u32,
+    /// True if zones of a zoned device are written.
+    follows_zones: bool,
+    /// After a failed write the device is asked for the write pointer.
+    recovers_zones: bool,
     /// The I/O shape of a load that can be planned ahead.
     plain: Option<Plain>,
 }
@@ -130,15 +138,19 @@ impl Load {
             repeats: job.load.repeat_per_loop,
             rate_ignores_think: job.pace.rate_ignores_think,
             largest: job.load.largest(),
+            follows_zones: false,
+            recovers_zones: matches!(job.load.zones, ZonePlan::Zoned(zones) if zones.recovers),
             plain: Plain::of(setup, &pace).filter(|_| plans && walk.is_none()),
         };
+        let device = setup.zones.first().and_then(|zones| zones.as_ref()?.device());
+        let zone = device.map_or(0, |device| device.zone_size);
         let mut load = Load {
             run: PlainRun::empty(),
             deadline: Nanos::MAX,
             stopped: false,
             targets: Targets::new(setup)?,
             files: FileSelector::new(setup).map(Box::new),
-            limits: Limits::new(job, setup.regions),
+            limits: Limits::new(job, setup.regions, zone),
             pace,
             think,
             syncs,
@@ -156,6 +168,7 @@ impl Load {
             witness: None,
             rules,
         };
+        load.rules.follows_zones = load.follows_zones();
         match walk.map(Box::new) {
             Some(walk) if walks_freely => load.walk = Some(walk),
             Some(walk) => load.replay = Some(Box::new(Replay::of_walk(job, walk))),
@@ -345,6 +358,9 @@ impl Load {
         if let (Some(review), Operation::Write) = (&mut self.review, request.operation) {
             review.completed(request);
         }
+        if request.operation == Operation::Write {
+            self.zone_write_ended(request, WriteEnd::Known);
+        }
         self.tell_completed(request);
     }
 
@@ -387,6 +403,10 @@ impl Load {
     /// Handles an I/O that failed, in a job that goes on.
     #[cold]
     pub fn failed(&mut self, request: &Request) {
+        if request.operation == Operation::Write {
+            let end = if self.rules.recovers_zones { WriteEnd::Lost } else { WriteEnd::Known };
+            self.zone_write_ended(request, end);
+        }
         if let (Some(review), Operation::Write) = (&mut self.review, request.operation) {
             review.failed(request);
         }
@@ -446,6 +466,7 @@ impl Load {
         if let Some(witness) = &mut self.witness {
             match &next {
                 Next::Issue(request) => witness.issued(now, request),
+                Next::Zone { request, action, .. } if action.is_trim() => witness.issued(now, request),
                 Next::Review { request, .. } => witness.reviewed(now, request),
                 Next::Wait(until) => witness.waits(now, *until),
                 _ => {}
@@ -493,7 +514,7 @@ impl Load {
             Ok(direction) => direction,
             Err(due) => return Next::Wait(due.min(self.deadline)),
         };
-        self.choose_block(direction)
+        self.choose_block(direction, now)
     }
 
     /// The next I/O of a recorded log, counted. What it wrote is read back after each pass.
@@ -567,12 +588,16 @@ impl Load {
         }
     }
 
-    fn choose_block(&mut self, direction: Direction) -> Next {
+    fn choose_block(&mut self, direction: Direction, now: Nanos) -> Next {
         while let Some(target) = self.next_target() {
             if direction == Direction::Write
-                && let Some((offset, length)) = self.targets.each[target].take_trimmed()
+                && let Some(offer) = self.targets.each[target].take_trimmed()
             {
-                return self.issue(target, direction, offset, length);
+                return match offer {
+                    Offer::Bytes { offset, length } => self.issue(target, direction, offset, length),
+                    Offer::Act { offset, length, action } => self.act(target, offset, length, action),
+                    _ => Next::Wait(now.saturating_add(ZONE_PAUSE)),
+                };
             }
             if let Some(files) = &mut self.files
                 && files.has_had_enough(target, &self.targets.each[target])
@@ -586,9 +611,38 @@ impl Load {
                 Offer::Restarted if self.rules.drops_cache => return Next::DropCache(index(target)),
                 Offer::Restarted => {}
                 Offer::Over => self.used_up(target),
+                Offer::Busy => return Next::Wait(now.saturating_add(ZONE_PAUSE)),
+                Offer::Act { offset, length, action } => return self.act(target, offset, length, action),
             }
         }
         self.end_pass()
+    }
+
+    /// Acts on a zone of a target. A trim counts as issued.
+    fn act(&mut self, target: usize, offset: u64, length: u32, action: ZoneAction) -> Next {
+        let zone = self.targets.each[target].zone_size();
+        if action.is_trim()
+            && let Next::Issue(request) = self.issue(target, Direction::Trim, offset, length)
+        {
+            return Next::Zone { request, length: zone, action };
+        }
+        Next::Zone { request: Request::new(Operation::Trim, index(target), offset, 0), length: zone, action }
+    }
+
+    /// Notes the result of a [`Next::Zone`]: what the device reported as written, or errno.
+    pub fn zone_done(&mut self, request: &Request, action: ZoneAction, result: Result<u64, i32>) {
+        self.targets.each[request.file as usize].acted(action, result);
+    }
+
+    /// True if the job writes to zones of a zoned device: the loop inspects each I/O.
+    pub fn follows_zones(&self) -> bool {
+        self.targets.each.iter().any(next_offset::Target::is_on_zoned_device)
+    }
+
+    fn zone_write_ended(&mut self, request: &Request, end: WriteEnd) {
+        if let (true, Some(target)) = (self.rules.follows_zones, self.targets.each.get_mut(request.file as usize)) {
+            target.write_ended(request, end);
+        }
     }
 
     /// Handles a target that is used up: it is done for this pass, or starts over.

@@ -10,6 +10,7 @@
 
 pub mod content;
 mod decide;
+mod device_zones;
 mod distribution;
 mod lfsr;
 mod limits;
@@ -28,6 +29,7 @@ pub mod verify;
 mod verify_resume;
 mod walk;
 mod windows;
+mod zone_locks;
 mod zones;
 
 #[cfg(test)]
@@ -37,7 +39,7 @@ pub use content::Mismatch;
 pub use decide::Load;
 pub use next_offset::draws_wide;
 pub use replay::{RecordFailure, Recording, TimedRequest, Witness};
-pub use shared_zones::{SharedWords, SharedZones};
+pub use shared_zones::{DeviceZone, SharedWords, SharedZones, WriteOrder, ZoneKind, ZonedDevice};
 
 use measure::{Direction, Nanos};
 use plan::{JobPlan, Operation};
@@ -182,8 +184,39 @@ pub enum Next {
     },
     /// Let everything in flight complete, then call again: the blocks that were due have been read back.
     EndReview,
+    /// Act on a zone, then pass the result to [`Load::zone_done`]. I/Os in flight go on.
+    Zone {
+        /// File, target, and first byte of the zone. An action that counts as a trim has its direction and length.
+        request: Request,
+        /// Size of the zone, which a request may have no room for.
+        length: u64,
+        /// The action.
+        action: ZoneAction,
+    },
     /// The load has ended.
     Stop,
+}
+
+/// An action on all of a zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZoneAction {
+    /// Reset it, so that it is written from its start.
+    Reset,
+    /// Make it full: less than a block is left of it.
+    Finish,
+    /// Ask the device for its write pointer.
+    Report,
+    /// Reset it for the job: a trim.
+    Trim,
+    /// Nothing: a trim of an emulated zone, which has been set back.
+    SetBack,
+}
+
+impl ZoneAction {
+    /// True if it is an I/O of the job.
+    pub const fn is_trim(self) -> bool {
+        matches!(self, ZoneAction::Trim | ZoneAction::SetBack)
+    }
 }
 
 /// The expected content of a block that is read back.

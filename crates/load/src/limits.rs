@@ -35,12 +35,13 @@ enum Filling {
 }
 
 impl Limits {
-    pub(super) fn new(job: &JobPlan, regions: &[Region]) -> Self {
+    /// The limits of a job; `zone` is the size that the zones of its device have.
+    pub(super) fn new(job: &JobPlan, regions: &[Region], zone: u64) -> Self {
         // A block is trimmed and written: twice the bytes and twice the I/Os.
         let times = if job.load.mix == Mix::TrimWrite { 2 } else { 1 };
         let until_all_written = job.load.sprandom.is_some();
         let loops = if until_all_written { 1 } else { job.limits.loops.max(1) };
-        let loop_bytes = bytes_per_loop(job, regions).saturating_mul(times);
+        let loop_bytes = bytes_per_loop(job, regions, zone).saturating_mul(times);
         // A time-based job runs until its time is over, whatever was issued by then (fio ignores number_ios, too).
         let counted = !is_time_based(job);
         let filling = filling(job);
@@ -141,10 +142,11 @@ pub(super) fn is_time_based(job: &JobPlan) -> bool {
 
 /// The amount of one loop in bytes: `io_size` if given, otherwise the region; with `filesize`, a smaller `size` limits
 /// it.
-fn bytes_per_loop(job: &JobPlan, regions: &[Region]) -> u64 {
+fn bytes_per_loop(job: &JobPlan, regions: &[Region], zone: u64) -> u64 {
     let region: u64 = regions.iter().map(|region| region.end.saturating_sub(region.start)).fold(0, u64::saturating_add);
     match (job.files.io_size, job.files.size) {
         (Some(Extent::Bytes(bytes)), _) => bytes,
+        (Some(Extent::Zones(zones)), _) => zones.saturating_mul(zone),
         (Some(Extent::Percent(percent)), _) => {
             region / 100 * u64::from(percent) + region % 100 * u64::from(percent) / 100
         }

@@ -1,5 +1,7 @@
 //! The position of the next I/O: sequential positions, random blocks, and the rest of each target in this pass.
 
+mod in_zones;
+
 use super::distribution::Skew;
 use super::lfsr::{self, Lfsr, Permutation};
 use super::limits::is_time_based;
@@ -9,8 +11,9 @@ use super::shared_zones::SharedZones;
 use super::sizes::{SizeSteps, Sizes};
 use super::sprandom::Sprandom;
 use super::windows::Strided;
-use super::zones::{Course, Rewrites, ZoneMap};
-use super::{LoadError, LoadSetup, Reach, Region};
+use super::zones::{Course, ZoneMap, ZoneUse};
+use super::{LoadError, LoadSetup, Reach, Region, ZoneAction};
+use in_zones::{Meant, zone_use};
 use measure::{Direction, PerDirection, split_mix};
 use plan::{Distribution, Generator, LoadPlan, Step, ZonePlan};
 
@@ -96,7 +99,7 @@ struct Rules {
     repeat: bool,
     seed: u64,
     number: u32,
-    rewrites: Rewrites,
+    zones: ZoneUse,
     wide: bool,
     /// The blocks of a sequence, in turn.
     sequence: Option<Sequence>,
@@ -148,16 +151,14 @@ pub(super) struct Target {
 }
 
 /// Zones of a target.
+#[expect(clippy::large_enum_variant, reason = "a target has a pointer to it")]
 #[derive(Clone, Debug)]
 enum Zones {
     /// Windows, and the order of blocks in the smaller window at the end (or in the other windows, while that one is in
     /// use).
-    Strided {
-        windows: Strided,
-        tail: Option<(BlockOrder, PerDirection<u64>)>,
-        in_tail: bool,
-    },
-    Zoned(ZoneMap),
+    Strided { windows: Strided, tail: Option<(BlockOrder, PerDirection<u64>)>, in_tail: bool },
+    /// The map, and the I/O that waits for its zone.
+    Zoned(ZoneMap, Option<(Direction, Meant)>),
 }
 
 /// The method of choosing random blocks.
@@ -188,6 +189,10 @@ pub(super) enum Offer {
     Restarted,
     /// Nothing is left in this pass.
     Over,
+    /// Its zone is taken: ask again.
+    Busy,
+    /// First act on the zone that begins here. A trim has this length.
+    Act { offset: u64, length: u32, action: ZoneAction },
 }
 
 fn exceeds_32_bits(plan: &LoadPlan, region: &Region) -> bool {
@@ -224,7 +229,7 @@ impl Targets {
             repeat: plan.repeat_per_loop,
             seed,
             number: setup.number,
-            rewrites: if setup.job.verify.is_some() { Rewrites::NextPass } else { Rewrites::Always },
+            zones: zone_use(setup),
             wide: plan.generator == Generator::Tausworthe64
                 || setup.regions.iter().any(|region| exceeds_32_bits(plan, region)),
             sequence: Sequence::of(plan),
@@ -263,7 +268,7 @@ impl Targets {
         let Targets { each, draws, rules } = self;
         match each[0].take_random(direction, draws, rules) {
             Offer::Bytes { offset, length } => Some((offset, length)),
-            Offer::Over | Offer::Restarted => None,
+            _ => None,
         }
     }
 
@@ -321,14 +326,6 @@ impl Rules {
 }
 
 impl Target {
-    /// Number of zone resets so far.
-    pub(super) fn zone_resets(&self) -> u64 {
-        match self.zones.as_deref() {
-            Some(Zones::Zoned(map)) => map.resets(),
-            _ => 0,
-        }
-    }
-
     fn new(
         plan: &LoadPlan,
         region: Region,
@@ -354,8 +351,7 @@ impl Target {
                 Some(Zones::Strided { windows, tail, in_tail })
             }
             ZonePlan::Zoned(zoned) => {
-                let map = ZoneMap::new(zoned, start..end, plan.smallest(), shared);
-                Some(Zones::Zoned(map.rewritten(rules.rewrites)))
+                Some(Zones::Zoned(ZoneMap::new(zoned, start..end, plan.smallest(), shared, rules.zones), None))
             }
         };
         let blocks = rules.blocks(end - start);
@@ -391,15 +387,6 @@ impl Target {
         Direction::ALL.into_iter().any(|direction| self.last[direction].is_some())
     }
 
-    /// The trimmed block that waits for its write.
-    pub(super) fn take_trimmed(&mut self) -> Option<(u64, u32)> {
-        let (offset, length) = self.trimmed.take()?;
-        match self.zones.as_deref_mut() {
-            Some(Zones::Zoned(zones)) => zones.place(Direction::Write, offset, length, Course::Sequential),
-            _ => Some((offset, length)),
-        }
-    }
-
     pub(super) fn has_trimmed(&self) -> bool {
         self.trimmed.is_some()
     }
@@ -426,6 +413,11 @@ impl Target {
 
     fn take(&mut self, direction: Direction, draws: &mut Draws, rules: &Rules) -> Offer {
         if self.zones.is_some() {
+            if let Some(meant) = self.waiting(direction) {
+                let offer = Offer::Bytes { offset: meant.offset, length: meant.length };
+                let offer = self.in_zone(offer, direction, meant.course);
+                return self.moved_to(offer, direction);
+            }
             self.enter_window();
         }
         let random = rules.random
@@ -453,16 +445,21 @@ impl Target {
         if rules.sequence.is_some() {
             draws.listed[direction] += 1;
         }
-        if let Offer::Bytes { offset, length } = offer {
+        self.moved_to(offer, direction)
+    }
+
+    #[inline(always)]
+    fn moved_to(&mut self, offer: Offer, direction: Direction) -> Offer {
+        let end = match offer {
+            Offer::Bytes { offset, length } => Some((offset, length)),
+            Offer::Act { offset, length, action } if action.is_trim() => Some((offset, length)),
+            _ => None,
+        };
+        if let Some((offset, length)) = end {
             self.next[direction] = offset + u64::from(length);
             self.last[direction] = Some(offset);
         }
         offer
-    }
-
-    /// True if the remainder of a zone that is smaller than a block is written, too.
-    fn writes_remainder(&self) -> bool {
-        matches!(self.zones.as_deref(), Some(Zones::Zoned(zones)) if zones.writes_remainder())
     }
 
     /// The offset of a sequential I/O.
@@ -580,8 +577,9 @@ impl Target {
     }
 
     fn begin_pass(&mut self) {
-        if let Some(Zones::Zoned(zones)) = self.zones.as_deref_mut() {
+        if let Some(Zones::Zoned(zones, waiting)) = self.zones.as_deref_mut() {
             zones.begin_pass();
+            *waiting = None;
         }
         self.first_window();
         self.next = PerDirection::all(self.start);
@@ -624,22 +622,6 @@ impl Target {
             *in_tail = !*in_tail;
             std::mem::swap(&mut self.order, &mut tail.0);
             std::mem::swap(&mut self.blocks, &mut tail.1);
-        }
-    }
-
-    /// Moves an I/O to the position that its zone requires.
-    fn in_zone(&mut self, offer: Offer, direction: Direction, course: Course) -> Offer {
-        let Offer::Bytes { offset, length } = offer else { return offer };
-        match self.zones.as_deref_mut() {
-            Some(Zones::Strided { windows, .. }) => {
-                windows.issued(length);
-                offer
-            }
-            Some(Zones::Zoned(zones)) => {
-                let placed = zones.place(direction, offset, length, course);
-                placed.map_or(Offer::Over, |(offset, length)| Offer::Bytes { offset, length })
-            }
-            None => offer,
         }
     }
 

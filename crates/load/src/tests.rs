@@ -87,6 +87,12 @@ fn run(load: &mut Load, service: u64, most: usize) -> Trace {
                 trace.ranges.push((trace.requests.len(), request.file, request.offset / K, length / K));
             }
             Next::DropCache(target) => trace.drops.push(target),
+            Next::Zone { request, action, .. } => {
+                if action.is_trim() {
+                    trace.requests.push((now, request));
+                }
+                load.zone_done(&request, action, Ok(0));
+            }
             Next::Stop => break,
         }
     }
@@ -128,6 +134,7 @@ fn count(trace: &Trace, operation: Operation) -> usize {
 mod amounts;
 mod cost;
 mod coverage;
+mod device_zones;
 mod extremes;
 mod golden;
 mod handling;

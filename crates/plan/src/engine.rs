@@ -76,6 +76,8 @@ pub struct Capabilities {
     pub virtual_time: bool,
     /// Does the I/Os of a file one after another, whatever the depth is.
     pub one_per_file: bool,
+    /// Gives the I/Os of its queue to the device in their order.
+    pub keeps_order: bool,
     /// Supports untorn writes (RWF_ATOMIC).
     pub atomic_writes: bool,
     /// Sends commands to the device directly, without the checks of the block layer and file systems.
@@ -106,6 +108,7 @@ impl Capabilities {
             trim: false,
             virtual_time: false,
             one_per_file: false,
+            keeps_order: false,
             atomic_writes: false,
             raw_commands: false,
             lends_buffers: false,

@@ -12,6 +12,8 @@ pub enum Extent {
     Bytes(u64),
     /// Percent of the size of the file or device.
     Percent(u32),
+    /// Zones of the size that the zoned device has.
+    Zones(u64),
 }
 
 /// Those who lay out the files of a run.

@@ -369,9 +369,9 @@ pub const ZONE_BYTES_MAX: u64 = 1 << 44;
 /// Zones that are written sequentially and reset as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, SmartDefault)]
 pub struct Zoned {
-    /// Size of a zone in bytes.
+    /// Size of a zone in bytes; 0 for that of the zoned device.
     pub size: u64,
-    /// Writable bytes of a zone.
+    /// Writable bytes of an emulated zone.
     pub capacity: u64,
     /// Maximum number of zones of a file or device that all jobs may have open (partly written); `None` for no limit.
     pub open_most: Option<u32>,
@@ -386,4 +386,8 @@ pub struct Zoned {
     pub reset_frequency: f64,
     /// The remainder of a zone that is smaller than a block is written, too.
     pub writes_remainder: bool,
+    /// The limits of open zones that a device states do not apply.
+    pub ignores_limits: bool,
+    /// After a failed write the device is asked for the zone's write pointer, and the job goes on there.
+    pub recovers: bool,
 }

@@ -200,6 +200,8 @@ fn on_files(directory: &Path) -> (Vec<JobPlan>, [&'static str; 5]) {
         reset_threshold: None,
         reset_frequency: 1.0,
         writes_remainder: false,
+        ignores_limits: false,
+        recovers: false,
     };
     let mut zoned = base("zoned", Mix::ReadWrite, true);
     zoned.load.zones = ZonePlan::Zoned(zones);

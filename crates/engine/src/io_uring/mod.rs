@@ -52,6 +52,7 @@ impl Engine for IoUring {
         help: "Linux io_uring: submission and completion rings shared with the kernel",
         capabilities: Capabilities {
             atomic_writes: true,
+            keeps_order: true,
             keeps_files: KeepsFiles::WithOption("registerfiles"),
             one_queue_options: &["cmdprio_percentage", "cmdprio_bssplit", "sqthread_poll"],
             shares_queue: true,

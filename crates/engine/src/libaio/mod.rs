@@ -60,6 +60,7 @@ impl Engine for Libaio {
         help: "Linux native asynchronous I/O (io_submit(2), io_getevents(2)); queues only with direct I/O",
         capabilities: Capabilities {
             atomic_writes: true,
+            keeps_order: true,
             one_queue_options: &["cmdprio_percentage", "cmdprio_bssplit"],
             ..ASYNCHRONOUS
         },

@@ -27,6 +27,15 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (&["--size=x%"], "size=x% is not a percentage; write it like 10%"),
     (&["--size=110%"], "size=110% is more than all of the file; give up to 100%"),
     (&["--io_size=110%"], "io_size=110% is more than all of the file; give up to 100%"),
+    (
+        &["--zonemode=zbd", "--recover_zbd_write_error=1"],
+        "the job ends with its first failed write; add continue_on_error=write",
+    ),
+    (
+        &["--zonemode=zbd", "--zonesize=64k", "--zonecapacity=2k", "--rw=write"],
+        "a written block is larger than a zone's capacity; give a smaller bs",
+    ),
+    (&["--ignore_zone_limits=1"], "this needs zonemode=zbd; set zonemode=zbd and zonesize"),
     (&["--size=4z"], "zones need zonemode; set zonemode=strided or zonemode=zbd"),
     (&["--size=1k"], "size is 1024 bytes, less than one block of 4096; make size larger or bs smaller"),
     (&["--offset=-1"], "offset=-1 is negative; write it like 4k, 1m or 4096"),

@@ -17,6 +17,8 @@ const ZONES: Zoned = Zoned {
     reset_threshold: None,
     reset_frequency: 1.0,
     writes_remainder: false,
+    ignores_limits: false,
+    recovers: false,
 };
 
 /// Parses the options of recorded command lines that decide positions.

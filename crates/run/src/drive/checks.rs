@@ -15,7 +15,7 @@ pub(super) struct Checks<'w> {
     pub(super) pass: Option<TimedPass<'w>>,
     /// True if each I/O that completed in full must be inspected: `shows_each` or `paced`.
     pub(super) each_io: bool,
-    /// True if it is inspected for verification, logs, priorities, debug lines, or checks of marks and position
+    /// True if it is inspected for verification, logs, priorities, debug lines, zones, or checks of marks and position
     /// patterns.
     pub(super) shows_each: bool,
     /// True if response times are recorded: the job has a rate, and its latencies are measured.
@@ -53,5 +53,10 @@ impl<'w> Checks<'w> {
             pass_only: !traced && !placed && !paced && pass.is_some(),
             pass,
         }
+    }
+
+    /// Inspects each I/O, whatever else wants it.
+    pub(super) fn show_each(&mut self) {
+        (self.each_io, self.shows_each, self.pass_only) = (true, true, false);
     }
 }

@@ -111,8 +111,12 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
             setup;
         statistics.priorities = statistics.priorities.take().filter(|_| engine.priorities().len() > 1);
         let constraints = Constraints::of(job, &load, group.0, group.1);
+        let mut checks = Checks::new(job, identity.0, identity.1, &statistics, group.0.own, group.1);
+        if load.follows_zones() {
+            checks.show_each();
+        }
         Drive {
-            checks: Checks::new(job, identity.0, identity.1, &statistics, group.0.own, group.1),
+            checks,
             arrivals: Arrivals::default(),
             joins_calls: !LATENCY || statistics.record.blind_to_submission != 0,
             job,
@@ -467,6 +471,7 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
             Next::DropCache(target) => self.files.open.drop_cache(target),
             Next::Open { target, file } => self.replace_file(target, file)?,
             Next::SyncRange { request, length } => self.sync_range(&request, length),
+            Next::Zone { request, length, action } => self.act_on_zone(&request, length, action)?,
             Next::BeginReview => self.begin_review()?,
             Next::EndReview => self.end_review(),
             Next::Issue(_) | Next::Review { .. } | Next::Stop => {}

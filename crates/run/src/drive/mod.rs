@@ -27,6 +27,7 @@ mod verify;
 mod verify_reads;
 mod verify_threads;
 mod wear_out;
+mod zone_steps;
 
 pub(crate) use buffers::{Memory, SpareBuffers};
 pub(crate) use job_loop::{DriveSetup, drive, is_synchronous};

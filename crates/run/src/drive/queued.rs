@@ -41,6 +41,11 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     self.arrivals.ready = self.clock.now();
                     self.now(now)
                 }
+                // What is in flight goes on while a zone is reset.
+                Some(zone @ Next::Zone { .. }) => {
+                    self.submit(now)?;
+                    self.rest(zone)?
+                }
                 Some(other) => {
                     self.drain(now)?;
                     self.rest(other)?

@@ -4,6 +4,7 @@ use super::regions::{FileKind, PlannedFile};
 use crate::error::{file_error, refusal};
 use crate::shared::control::Control;
 use engine::{AccessPattern, Target};
+use load::ZoneAction;
 use measure::Direction;
 use model::JobError;
 use plan::{Access, AccessAdvice, Creation, JobPlan, Mix, RangeSync, SyncMode, Work};
@@ -12,6 +13,7 @@ use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
+use sys::devices::zones::{self, ZoneCommand};
 use sys::files::range_lock::{RangeLock, lock_range};
 
 /// The open files of a worker, closed when dropped.
@@ -123,6 +125,18 @@ impl OpenFiles {
             Ok(()) => 0,
             Err(error) => -i64::from(error.raw_os_error().unwrap_or(libc::EIO)),
         }
+    }
+
+    /// Acts on a zone of a target; returns the bytes that are written, if it was asked for them, or errno.
+    pub(crate) fn act_on_zone(&self, target: u32, action: ZoneAction, offset: u64, length: u64) -> Result<u64, i32> {
+        let Some(descriptor) = self.descriptors.get(target as usize) else { return Ok(0) };
+        let command = match action {
+            ZoneAction::Reset | ZoneAction::Trim => ZoneCommand::Reset,
+            ZoneAction::Finish => ZoneCommand::Finish,
+            ZoneAction::Report => return zones::written(descriptor.as_fd(), offset),
+            ZoneAction::SetBack => return Ok(0),
+        };
+        zones::command(descriptor.as_fd(), command, offset, length).map(|()| 0)
     }
 
     /// Calls syncfs(2) for the file system of every target; returns 0 or -errno.

@@ -7,6 +7,7 @@ use model::JobError;
 use plan::{Extent, FileType, JobPlan, Part, Work, ZonePlan, Zoned};
 use std::io;
 use std::ops::Range;
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,8 @@ pub(crate) struct PlannedFile {
     pub(crate) real_size: u64,
     /// Start and end of what the job asks for, if its region was cut to whole zones.
     pub(crate) cut_to_zones: Option<(u64, u64)>,
+    /// Size of its zones, if it is a zoned device.
+    pub(crate) zone_size: Option<u64>,
 }
 
 /// Bytes of the regions of all files.
@@ -78,8 +81,9 @@ pub(crate) fn plan_files(job: &JobPlan, clone: u32) -> Result<Vec<PlannedFile>, 
             }
             Some(said) => take_as(said, &path)?,
         };
-        let wanted = wanted(job, index, number, count, real_size);
-        let mut file = PlannedFile { path, kind, region: NOT_PLANNED, real_size, cut_to_zones: None };
+        let zone_size = if kind == FileKind::Block { zone_size(&path)? } else { None };
+        let wanted = wanted(job, index, number, count, &Sizes { real_size, zone_size });
+        let mut file = PlannedFile { path, kind, region: NOT_PLANNED, real_size, cut_to_zones: None, zone_size };
         file.region = region(job, index, &file, wanted)?;
         if let ZonePlan::Zoned(zones) = &job.load.zones {
             let asked = (file.region.start, file.region.end);
@@ -91,13 +95,27 @@ pub(crate) fn plan_files(job: &JobPlan, clone: u32) -> Result<Vec<PlannedFile>, 
     Ok(files)
 }
 
+/// The sizes that parts of a file are counted in.
+struct Sizes {
+    real_size: u64,
+    /// Size of a zoned device's zones.
+    zone_size: Option<u64>,
+}
+
+/// Size of the zones of a block device; `None` if it is not a zoned one.
+fn zone_size(path: &Path) -> Result<Option<u64>, JobError> {
+    let device = std::fs::File::open(path).map_err(|error| file_error("open", path, error, ""))?;
+    Ok(sys::devices::zones::size(device.as_fd()))
+}
+
 /// The region of a file before it is known.
 pub(crate) const NOT_PLANNED: Region = Region { start: 0, end: 0, reach: Reach::Part };
 
 /// The region of a job that does no I/O: it ends by time or with the other jobs, never because its data end.
 fn endless() -> PlannedFile {
     let region = Region { start: 0, end: 1 << 62, reach: Reach::Whole };
-    PlannedFile { path: PathBuf::new(), kind: FileKind::NameOnly, region, real_size: 0, cut_to_zones: None }
+    let (path, kind) = (PathBuf::new(), FileKind::NameOnly);
+    PlannedFile { path, kind, region, real_size: 0, cut_to_zones: None, zone_size: None }
 }
 
 fn paths(job: &JobPlan, index: u32) -> Result<Vec<PathBuf>, JobError> {
@@ -218,10 +236,14 @@ enum RequestedPart {
     Below { size: u64, bytes: u64 },
 }
 
-fn wanted(job: &JobPlan, index: u32, number: u64, count: u64, real_size: u64) -> RequestedPart {
+fn wanted(job: &JobPlan, index: u32, number: u64, count: u64, of: &Sizes) -> RequestedPart {
     let smallest = smallest_block(job);
     let whole = |bytes: u64| bytes - bytes % smallest;
-    match (job.files.size, file_size(job, index, number)) {
+    let size = match job.files.size {
+        Some(Extent::Zones(zones)) => Some(Extent::Bytes(zones.saturating_mul(of.zone_size.unwrap_or(0)))),
+        other => other,
+    };
+    match (size, file_size(job, index, number)) {
         (Some(Extent::Percent(percent)), Some(size)) => {
             RequestedPart::Below { size, bytes: whole(share(size, percent)) }
         }
@@ -229,7 +251,9 @@ fn wanted(job: &JobPlan, index: u32, number: u64, count: u64, real_size: u64) ->
         (None | Some(Extent::Bytes(0)), None) => RequestedPart::All,
         (Some(Extent::Bytes(total)), None) if total < count => RequestedPart::All,
         (Some(Extent::Bytes(total)), None) => RequestedPart::Bytes(total / count),
-        (Some(Extent::Percent(percent)), None) => RequestedPart::Share(whole(share(real_size, percent))),
+        (Some(Extent::Percent(percent)), None) => RequestedPart::Share(whole(share(of.real_size, percent))),
+        // Became bytes above.
+        (Some(Extent::Zones(_)), None) => RequestedPart::All,
     }
 }
 
@@ -260,6 +284,7 @@ fn start(job: &JobPlan, index: u32, file: &PlannedFile) -> u64 {
     };
     let bytes = |extent: Extent| match extent {
         Extent::Bytes(bytes) => bytes,
+        Extent::Zones(zones) => zones.saturating_mul(file.zone_size.unwrap_or(0)),
         Extent::Percent(percent) => share(real_size, percent).checked_next_multiple_of(multiple).unwrap_or(u64::MAX),
     };
     bytes(files.offset).saturating_add(bytes(files.offset_increment).saturating_mul(u64::from(index)))
@@ -323,16 +348,20 @@ fn whole_zones(job: &JobPlan, zones: &Zoned, file: &PlannedFile) -> Result<Regio
     let (path, real_size, Region { start, end, .. }) = (&file.path, file.real_size, file.region);
     let refuse =
         |what: String| Err(job_refusal(job, libc::EINVAL, "zones", format_args!("{}: {what}", path.display())));
-    if real_size < zones.size {
-        return refuse(format!(
-            "its {real_size} bytes are less than one zone of {}; give a smaller zonesize=",
-            zones.size
-        ));
+    let size = match (file.zone_size, zones.size) {
+        (None, 0) => return refuse("it is not a zoned device; give zonesize= to emulate zones".to_owned()),
+        (Some(own), given) if given > 0 && given != own => {
+            return refuse(format!("its zones have {own} bytes, not zonesize={given}; leave zonesize out"));
+        }
+        (own, given) => own.unwrap_or(given),
+    };
+    if real_size < size {
+        return refuse(format!("its {real_size} bytes are less than one zone of {size}; give a smaller zonesize="));
     }
-    let start = start.checked_next_multiple_of(zones.size).unwrap_or(u64::MAX);
-    let end = end.min(real_size) / zones.size * zones.size;
+    let start = start.checked_next_multiple_of(size).unwrap_or(u64::MAX);
+    let end = end.min(real_size) / size * size;
     if end <= start {
-        return refuse(format!("no whole zone of {} bytes lies between offset and end of the region", zones.size));
+        return refuse(format!("no whole zone of {size} bytes lies between offset and end of the region"));
     }
     Ok(Region { start, end, reach: Reach::Part })
 }

@@ -1,9 +1,10 @@
 //! Prepares the devices below a job's files: sets their I/O scheduler, and checks that a job with zones can use them.
 
 use crate::error::job_refusal;
-use crate::files::{FileKind, PlannedFile};
+use crate::files::PlannedFile;
+use measure::Direction;
 use model::JobError;
-use plan::{JobPlan, ZonePlan};
+use plan::{JobPlan, ZonePlan, Zoned};
 use std::collections::BTreeSet;
 use std::path::Path;
 use sys::devices::identity::BlockDevice;
@@ -17,10 +18,28 @@ pub(super) fn prepare(job: &JobPlan, clones: &[Vec<PlannedFile>], root: &Path) -
             switch(job, scheduler, path, root)?;
         }
     }
-    if let ZonePlan::Zoned(_) = job.load.zones {
-        check_zones(job, clones, root)?;
+    match &job.load.zones {
+        ZonePlan::Zoned(zoned) => check_zones(job, zoned, clones, root),
+        _ => check_plain_writes(job, clones),
     }
-    Ok(())
+}
+
+/// Refuses writes that a zoned device takes only by chance: without `zonemode=zbd` the first one succeeds where it is at
+/// a write pointer, and the others fail with EIO. Sequential ones are left to the job, as in fio.
+fn check_plain_writes(job: &JobPlan, clones: &[Vec<PlannedFile>]) -> Result<(), JobError> {
+    let zoned = clones.iter().flatten().find(|file| file.zone_size.is_some());
+    let scattered = job.load.random && job.load.mix.contains(Direction::Write) && job.replay.is_none();
+    match zoned.filter(|_| scattered) {
+        Some(file) => {
+            let what = format_args!(
+                "{} is a zoned device, which takes no random writes; add zonemode=zbd: then each goes to the write \
+                 pointer of its zone",
+                file.path.display()
+            );
+            Err(job_refusal(job, libc::EINVAL, "zones", what))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Writes the scheduler's name to `queue/scheduler` of the device and reads it back.
@@ -54,18 +73,38 @@ fn switch(job: &JobPlan, scheduler: &str, path: &Path, root: &Path) -> Result<()
     if holds { Ok(()) } else { fail(libc::EINVAL, &format!("{} has {} instead", device.name(), now.trim())) }
 }
 
-/// Checks that zones can be emulated: the device must not be a zoned one.
-fn check_zones(job: &JobPlan, clones: &[Vec<PlannedFile>], root: &Path) -> Result<(), JobError> {
-    let fail = |path: &Path, why: &str| {
-        Err(job_refusal(job, libc::EINVAL, "zones", format_args!("{}: {why}", path.display())))
-    };
-    for file in clones.iter().flatten().filter(|file| file.kind == FileKind::Block) {
-        let number = sys::devices::identity::number_under(&file.path).ok();
-        let device = number.and_then(|number| BlockDevice::by_number(root, number));
-        let model =
-            device.and_then(|device| std::fs::read_to_string(device.whole().directory().join("queue/zoned")).ok());
-        if model.is_some_and(|model| model.trim() != "none") {
-            return fail(&file.path, "is a zoned device, which is not driven yet; zonemode=zbd works on ordinary ones");
+/// Checks what a job with zones asks of zoned devices.
+fn check_zones(job: &JobPlan, zoned: &Zoned, clones: &[Vec<PlannedFile>], root: &Path) -> Result<(), JobError> {
+    for file in clones.iter().flatten() {
+        let Some(size) = file.zone_size else { continue };
+        let fail = |what: String| {
+            Err(job_refusal(job, libc::EINVAL, "zones", format_args!("{}: {what}", file.path.display())))
+        };
+        let (load, writes) = (&job.load, job.load.mix.contains(Direction::Write));
+        if writes && !job.files.direct {
+            return fail("a zoned device is written with direct I/O; add direct=1".to_owned());
+        }
+        if writes && u64::from(load.block_size.write.largest()) > size {
+            return fail(format!("a written block is larger than a zone of {size} bytes; give a smaller bs="));
+        }
+        let trim = u64::from(load.block_size.trim.smallest());
+        if load.mix.contains(Direction::Trim) && trim != size {
+            return fail(format!("a trim resets a whole zone; give bs=,,{size}"));
+        }
+        if job.verify.as_ref().is_some_and(|plan| plan.only) {
+            let help = "where a write went depends on what was in the zones then; verify with rw=read";
+            return fail(format!("verify_only cannot know what a zoned device holds: {help}"));
+        }
+        if job.files.handling.open_at_once.is_some() {
+            return fail("zoned devices stay open; leave openfiles out".to_owned());
+        }
+        let limits = BlockDevice::under(root, &file.path).ok().flatten().map_or([None; 2], |found| found.zone_limits());
+        let least = limits.into_iter().flatten().min().filter(|_| !zoned.ignores_limits);
+        if let (Some(asked), Some(most)) = (zoned.open_most, least)
+            && asked > most
+        {
+            let help = format!("give {most} or less, or ignore_zone_limits=1");
+            return fail(format!("max_open_zones={asked} is more than the {most} of the device; {help}"));
         }
     }
     Ok(())

@@ -31,6 +31,9 @@ impl Estimate {
             let region = || total_bytes(&prepared.files);
             let bytes = match worker.job.files.io_size {
                 Some(Extent::Bytes(bytes)) if bytes > 0 => bytes,
+                Some(Extent::Zones(zones)) => {
+                    zones.saturating_mul(prepared.files.iter().find_map(|file| file.zone_size).unwrap_or(0))
+                }
                 Some(Extent::Percent(percent)) => region() / 100 * u64::from(percent),
                 _ => region(),
             };

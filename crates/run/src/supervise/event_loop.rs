@@ -498,6 +498,9 @@ impl<'run> EventLoop<'run> {
             self.reaped[index] = true;
             self.run.shared.controls[index].state.store(WorkerState::Reaped as u32, Relaxed);
             self.remove_group_of(index);
+            if !matches!(end, WorkerEnd::Returned) {
+                super::zones::abandon(self.run.workers, self.run.prepared, index);
+            }
             let ending = self.schedule.ended(index, self.outcome(index, end));
             if self.run.workers[index].job.files.unlink {
                 crate::files::unlink(&self.run.prepared[index].files);

@@ -89,7 +89,7 @@ pub(crate) fn prepare(
         }
     }
     let files: Vec<&[PlannedFile]> = prepared.iter().map(|ready| ready.files.as_slice()).collect();
-    let zones = zones::share(workers, &files)?;
+    let zones = zones::share(workers, &files, context.root)?;
     prepared.iter_mut().zip(zones).for_each(|(ready, zones)| ready.zones = zones);
     Ok(prepared)
 }

@@ -1,15 +1,21 @@
-//! The zones of each file or device that jobs use with `zonemode=zbd`: one state for all workers of a run.
+//! The zones of each file or device that jobs use with `zonemode=zbd`: one state for all workers of a run. That of a
+//! zoned device is as the device reports it when the run begins.
 
+use super::prepare::WorkerInput;
 use crate::RunError;
 use crate::files::PlannedFile;
-use load::{Region, SharedWords, SharedZones};
+use load::{DeviceZone, Region, SharedWords, SharedZones, WriteOrder, ZoneKind, ZonedDevice};
 use measure::Direction;
 use plan::{WorkerPlan, ZonePlan, Zoned};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use sys::devices::identity::BlockDevice;
+use sys::devices::zones::{self, Zone, ZoneCondition};
+use sys::files::operations::OpenFlags;
 use sys::machine::shared_memory::SharedBlocks;
 
 const WORDS_PER_PAGE: usize = 512;
@@ -54,6 +60,12 @@ struct Needs {
     slots: usize,
     /// Workers that write to it with a reset threshold, and their regions.
     with_threshold: Vec<(usize, Region)>,
+    /// Its path, if it is a zoned device.
+    device: Option<PathBuf>,
+    /// First and last byte of the regions that are written there, and the first worker that does.
+    written: Option<(usize, Range<u64>)>,
+    /// The largest of the smallest blocks that are written there, and its worker.
+    block: Option<(u64, usize)>,
 }
 
 /// A worker's place among the zones of a file: index of the worker and of the file, and the zones' key.
@@ -65,32 +77,50 @@ type Place = (usize, usize, (Identity, u64));
 pub(crate) fn share(
     workers: &[WorkerPlan<'_>],
     files: &[&[PlannedFile]],
+    root: &Path,
 ) -> Result<Vec<Vec<Option<SharedZones>>>, RunError> {
     let mut places: Vec<Place> = Vec::new();
     let mut needs: HashMap<(Identity, u64), Needs> = HashMap::new();
     for (index, (worker, files)) in workers.iter().zip(files).enumerate() {
         let ZonePlan::Zoned(zoned) = worker.job.load.zones else { continue };
         for (number, file) in files.iter().enumerate() {
-            let key = (Identity::of(&file.path), zoned.size);
-            needs.entry(key.clone()).or_default().add(index, worker, &zoned, file.region);
+            let key = (Identity::of(&file.path), file.zone_size.unwrap_or(zoned.size));
+            needs.entry(key.clone()).or_default().add(index, worker, &zoned, file);
             places.push((index, number, key));
         }
     }
-    let mut zones = HashMap::new();
+    let mut found = HashMap::new();
     for (key, needs) in needs {
         needs.check(workers)?;
-        zones.insert(key.clone(), needs.map(key.1)?);
+        let shared = match &needs.device {
+            Some(path) => needs.map_device(workers, path, key.1, root)?,
+            None => needs.map(key.1)?,
+        };
+        found.insert(key, shared);
     }
     let mut shared: Vec<Vec<_>> = files.iter().map(|files| vec![None; files.len()]).collect();
     for (worker, file, key) in places {
-        shared[worker][file] = zones.get(&key).cloned();
+        let job = workers[worker].job;
+        let kept = engine::spec(job.engine).is_some_and(|engine| engine.capabilities.keeps_order) && !job.depth.offload;
+        let order = if kept { WriteOrder::Kept } else { WriteOrder::Any };
+        shared[worker][file] = found.get(&key).map(|zones| zones.ordered(order));
     }
     Ok(shared)
 }
 
 impl Needs {
-    fn add(&mut self, index: usize, worker: &WorkerPlan<'_>, zoned: &Zoned, region: Region) {
+    fn add(&mut self, index: usize, worker: &WorkerPlan<'_>, zoned: &Zoned, file: &PlannedFile) {
+        let region = file.region;
         self.end = self.end.max(region.end);
+        if file.zone_size.is_some() {
+            self.device.get_or_insert_with(|| file.path.clone());
+            if worker.job.load.mix.contains(Direction::Write) {
+                let (_, written) = self.written.get_or_insert((index, region.start..region.end));
+                *written = written.start.min(region.start)..written.end.max(region.end);
+                let least = u64::from(worker.job.load.block_size.write.smallest());
+                self.block = self.block.max(Some((least, index)));
+            }
+        }
         self.slots = self.slots.max(zoned.open_most.map_or(0, |most| most as usize));
         if worker.job.load.mix.contains(Direction::Write) && zoned.reset_threshold.is_some() {
             self.with_threshold.push((index, region));
@@ -114,5 +144,71 @@ impl Needs {
         let zones = usize::try_from(self.end / zone.max(1)).unwrap_or(usize::MAX);
         let pages = SharedZones::words(zones, self.slots).div_ceil(WORDS_PER_PAGE);
         Ok(SharedZones::new(Arc::new(Words(SharedBlocks::new(pages)?)), self.slots))
+    }
+
+    /// The zones of a zoned device, in memory of all workers. Fails if the device does not report them, or takes no
+    /// writes in the region.
+    fn map_device(
+        &self,
+        workers: &[WorkerPlan<'_>],
+        path: &Path,
+        zone_size: u64,
+        root: &Path,
+    ) -> Result<SharedZones, RunError> {
+        let device = sys::files::operations::open(path, OpenFlags::RDONLY, 0)?;
+        let report = zones::report(&device, path)?;
+        let within = |zone: &Zone| self.written.as_ref().is_some_and(|(_, written)| written.contains(&zone.start));
+        let active = |&(_, zone): &(usize, &Zone)| zone.condition == ZoneCondition::Active;
+        let (inside, outside): (Vec<_>, Vec<_>) =
+            report.iter().enumerate().filter(active).partition(|(_, zone)| within(zone));
+        let device = BlockDevice::under(root, path).ok().flatten();
+        let [open, active] = device.map_or([None; 2], |device| device.zone_limits());
+        let left = active.map(|most| most.saturating_sub(u32::try_from(outside.len()).unwrap_or(u32::MAX)));
+        let refuse = |index: usize, what: String| {
+            let job = workers[index].job;
+            Err(RunError::Unsupported { job: job.name.clone(), origin: job.origin.clone(), what })
+        };
+        let smallest = report.iter().filter(|zone| within(zone)).map(|zone| zone.capacity).filter(|&bytes| bytes > 0);
+        if let (Some(capacity), Some((block, index))) = (smallest.min(), self.block)
+            && block > capacity
+        {
+            let path = path.display();
+            return refuse(index, format!("{capacity} bytes of a zone of {path} can be written, less than bs={block}"));
+        }
+        if let (Some(0), Some((index, _)), true) = (left, &self.written, inside.is_empty()) {
+            let what = format!(
+                "{} zones of {} are partly written, which is all that the device allows, and none of them is in the \
+                 region; reset or finish some first (blkzone reset, blkzone finish)",
+                outside.len(),
+                path.display()
+            );
+            return refuse(*index, what);
+        }
+        let open_most = open.into_iter().chain(left).min();
+        let limited = open_most.is_some() || self.slots > 0;
+        let open: Vec<usize> = if limited { inside.iter().map(|(index, _)| *index).collect() } else { Vec::new() };
+        let slots = self.slots.max(open_most.map_or(0, |most| most as usize)).max(open.len());
+        let zones: Vec<DeviceZone> = report.iter().map(of_report).collect();
+        let pages = SharedZones::words(zones.len(), slots).div_ceil(WORDS_PER_PAGE);
+        let words = Arc::new(Words(SharedBlocks::new(pages)?));
+        Ok(SharedZones::of_device(words, slots, ZonedDevice { zone_size, open_most }, &zones, &open))
+    }
+}
+
+fn of_report(zone: &Zone) -> DeviceZone {
+    let kind = match (zone.condition, zone.kind) {
+        (ZoneCondition::ReadOnly | ZoneCondition::Offline, _) => ZoneKind::Unusable,
+        (_, sys::devices::zones::ZoneKind::Conventional) => ZoneKind::Conventional,
+        (_, sys::devices::zones::ZoneKind::Sequential) => ZoneKind::Sequential,
+    };
+    DeviceZone { capacity: zone.capacity, written: zone.written, kind }
+}
+
+/// Takes back the zones that a worker had when it was killed.
+pub(crate) fn abandon(workers: &[WorkerPlan<'_>], prepared: &[WorkerInput], index: usize) {
+    for (zones, file) in prepared[index].zones.iter().zip(&prepared[index].files) {
+        if let (Some(zones), Some(size)) = (zones, file.zone_size) {
+            zones.abandon(workers[index].number, usize::try_from(file.region.end / size).unwrap_or(usize::MAX));
+        }
     }
 }

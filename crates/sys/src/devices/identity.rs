@@ -377,6 +377,14 @@ impl BlockDevice {
         self.queue_number("discard_max_bytes")
     }
 
+    /// Most zones that may be open, and most that may be open or closed; `None` where the device has no limit.
+    pub fn zone_limits(&self) -> [Option<u32>; 2] {
+        ["open", "active"].map(|state| {
+            let most = self.queue_number(&format!("max_{state}_zones")).filter(|&most| most > 0);
+            most.and_then(|most| u32::try_from(most).ok())
+        })
+    }
+
     /// Numbers of reads and writes in flight.
     pub fn in_flight(&self) -> Option<(u64, u64)> {
         let text = lines(&self.directory.join("inflight")).ok()?;

@@ -6,3 +6,4 @@ pub mod identity;
 pub mod ioctl;
 pub mod own_words;
 mod writers;
+pub mod zones;

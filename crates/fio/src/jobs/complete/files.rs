@@ -22,10 +22,12 @@ pub(super) fn plan(draft: &Draft, mix: Mix) -> FilePlan {
     }
 }
 
-/// Converts an amount to an extent. Zones become bytes; percentages stay until the size of the file is known.
+/// Converts an amount to an extent. Zones become bytes; percentages, and zones without `zonesize`, stay until the file is
+/// known.
 fn extent(amount: Amount, zone: u64) -> Extent {
     match amount {
         Amount::Bytes(bytes) => Extent::Bytes(bytes),
+        Amount::Zones(zones) if zone == 0 => Extent::Zones(zones),
         Amount::Zones(zones) => Extent::Bytes(zones.saturating_mul(zone)),
         Amount::Percent(percent) => Extent::Percent(percent),
     }

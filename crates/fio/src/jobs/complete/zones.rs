@@ -27,7 +27,9 @@ pub(super) fn plan(zones: &ZoneDraft) -> ZonePlan {
 }
 
 /// Options that require zonemode=zbd.
-const OF_ZONED: [&str; 7] = [
+const OF_ZONED: [&str; 9] = [
+    "ignore_zone_limits",
+    "recover_zbd_write_error",
     "zonecapacity",
     "read_beyond_wp",
     "max_open_zones",
@@ -55,7 +57,7 @@ pub(super) fn check(draft: &Draft, load: &LoadPlan, findings: &mut Findings<'_>)
                 }
             }
         }
-        _ if zones.size == 0 => findings.reject(&["zonemode"], "zones have no size", "give zonesize"),
+        ZoneMode::Strided if zones.size == 0 => findings.reject(&["zonemode"], "zones have no size", "give zonesize"),
         ZoneMode::Strided => {}
         ZoneMode::Zoned => check_zoned(draft, load, findings),
     }
@@ -64,11 +66,24 @@ pub(super) fn check(draft: &Draft, load: &LoadPlan, findings: &mut Findings<'_>)
 /// Rejects what zones that are written sequentially cannot do.
 fn check_zoned(draft: &Draft, load: &LoadPlan, findings: &mut Findings<'_>) {
     let (zones, size) = (&draft.zones, draft.zones.size);
+    if zones.zoned.recovers && !draft.job.limits.continue_on_error.write {
+        let help = "add continue_on_error=write";
+        findings.reject(&["recover_zbd_write_error"], "the job ends with its first failed write", help);
+    }
+    // A zoned device states the size; what depends on it is checked when the device is known.
+    if size == 0 {
+        return check_without_size(draft, load, findings);
+    }
     if !(512..ZONE_BYTES_MAX).contains(&size) {
         findings.reject(&["zonesize"], "a zone has at least 512 bytes and less than 16 TiB", "give another zonesize");
     }
     if zones.zoned.capacity > size {
         findings.reject(&["zonecapacity", "zonesize"], "a zone's capacity is beyond its size", "make it smaller");
+    }
+    let least = u64::from(load.block_size.write.smallest());
+    if load.mix.contains(Direction::Write) && (1..least).contains(&zones.zoned.capacity) {
+        let help = "give a smaller bs";
+        findings.reject(&["zonecapacity", "bs"], "a written block is larger than a zone's capacity", help);
     }
     if zones.zoned.opened_by_job_most.is_some() && zones.zoned.open_most.is_none() {
         let help = "give max_open_zones";
@@ -79,14 +94,7 @@ fn check_zoned(draft: &Draft, load: &LoadPlan, findings: &mut Findings<'_>) {
     {
         findings.reject(&["zoneskip", "zonesize"], "zoneskip is not a multiple of the zone size", "give a multiple");
     }
-    if draft.verify.plan.replay && draft.given("verify") {
-        let help = "where a write goes in a zone depends on the others";
-        findings.reject(
-            &["experimental_verify", "zonemode"],
-            "zones are not verified by generating their writes again",
-            help,
-        );
-    }
+    check_without_size(draft, load, findings);
     let trims = &load.block_size.trim;
     if load.mix.contains(Direction::Trim) && *trims != BlockSize::Fixed(u32::try_from(size).unwrap_or(u32::MAX)) {
         let help = "a trim resets a whole zone: give bs=,,SIZE with the zone size";
@@ -94,5 +102,19 @@ fn check_zoned(draft: &Draft, load: &LoadPlan, findings: &mut Findings<'_>) {
     }
     if load.mix.contains(Direction::Write) && u64::from(load.block_size.write.largest()) > size {
         findings.reject(&["bs", "zonesize"], "a written block is larger than a zone", "give a smaller bs");
+    }
+}
+
+/// Rejects what no size of zones makes possible.
+fn check_without_size(draft: &Draft, load: &LoadPlan, findings: &mut Findings<'_>) {
+    if draft.verify.plan.replay && draft.given("verify") {
+        let help = "where a write goes in a zone depends on the others";
+        let what = "zones are not verified by generating their writes again";
+        findings.reject(&["experimental_verify", "zonemode"], what, help);
+    }
+    let trims = &load.block_size.trim;
+    if load.mix.contains(Direction::Trim) && !matches!(trims, BlockSize::Fixed(_)) {
+        let help = "a trim resets a whole zone: give bs=,,SIZE with the zone size";
+        findings.reject(&["bs"], "trims are not of the zone size", help);
     }
 }

@@ -22,8 +22,6 @@ fn share(text: &str) -> Result<Option<f64>, Complaint> {
     }
 }
 
-const NO_REPORT: &str = "an ordinary device reports no zones, and zoned devices are not driven yet";
-
 fn gap(amount: Amount) -> Result<Amount, Complaint> {
     match amount {
         Amount::Percent(101..) => Err(Complaint::new("is more than all of the region", "give up to 100%")),
@@ -34,7 +32,7 @@ fn gap(amount: Amount) -> Result<Amount, Complaint> {
 rows! {
     "zonemode": MODE, "none" => Word(zones.mode, mode); "Zone mode";
     "zonerange": BYTES, "0" => Number(zones.range); "Size of a window of strided zones";
-    "zonesize": BYTES, "0" => Number(zones.size); "Bytes of I/O per window, or size of a zone";
+    "zonesize": BYTES, "0" => Number(zones.size); "Bytes of I/O per window, or size of a zone; a zoned device has its own";
     "zonecapacity": BYTES, "0" => Number(zones.zoned.capacity); "Writable bytes of a zone";
     "zoneskip": SHARE, "0" => Amount(zones.skip, gap); "Gap after a window of strided zones";
     "read_beyond_wp": BOOL, "0" => Switch(zones.zoned.reads_anywhere); "Allow reads beyond the write pointer";
@@ -43,13 +41,14 @@ rows! {
     "job_max_open_zones": between(0, OPEN_MOST), "0"
         => Count(zones.zoned.opened_by_job_most, |most| (most > 0).then_some(most));
         "Maximum number of open zones per job; 0 for no limit";
-    "ignore_zone_limits": BOOL, "0" => Refused(NO_REPORT); "Ignore the device's limits of open zones";
+    "ignore_zone_limits": BOOL, "0" => Switch(zones.zoned.ignores_limits); "Ignore the device's limits of open zones";
     "zone_reset_threshold": floats(1) => Text(zones.zoned.reset_threshold, share);
         "Fraction of the region that is written before zone resets begin";
     "zone_reset_frequency": floats(1)
         => Text(zones.zoned.reset_frequency, |text| share(text)?.unwrap_or(1.0));
         "Fraction of writes that a zone reset precedes, beyond the threshold";
-    "recover_zbd_write_error": BOOL, "0" => Refused(NO_REPORT); "Continue after a failed zone write";
+    "recover_zbd_write_error": BOOL, "0" => Switch(zones.zoned.recovers);
+        "Ask a zoned device for the write pointer after a failed write, and go on there";
     "write_zone_remainder": BOOL, "0" => Switch(zones.zoned.writes_remainder);
         "Write also the remainder of a zone that is smaller than a block";
 }

@@ -28,6 +28,7 @@ impl From<Extent> for Amount {
         match extent {
             Extent::Bytes(bytes) => Amount::Bytes(bytes),
             Extent::Percent(percent) => Amount::Percent(percent),
+            Extent::Zones(zones) => Amount::Zones(zones),
         }
     }
 }
