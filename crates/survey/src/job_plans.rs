@@ -10,6 +10,7 @@ use fio::{Parser, Surroundings};
 use measure::{Direction, Nanos, PerDirection};
 use plan::{
     Allocate, BlockSize, Extent, FilePlan, Generator, JobPlan, Limits, LoadPlan, Mix, Plan, RecordPlan, SyncMode, Work,
+    ZonePlan, Zoned,
 };
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,8 @@ pub struct SurveyTarget {
     pub layout: Layout,
     /// Alignment that O_DIRECT requires, in bytes.
     pub direct_multiple: u32,
+    /// Size of the zones of a zoned device that is written; `None` for any other target.
+    pub zone: Option<u64>,
 }
 
 /// Direct or buffered I/O.
@@ -66,6 +69,11 @@ impl SurveyTarget {
     /// Total bytes over all paths.
     pub fn total(&self) -> u64 {
         self.size.saturating_mul(self.paths.len() as u64)
+    }
+
+    /// Zones in which jobs work on it.
+    fn zones(&self) -> ZonePlan {
+        self.zone.map_or(ZonePlan::None, |_| ZonePlan::Zoned(Zoned::default()))
     }
 }
 
@@ -103,7 +111,7 @@ impl SurveyTest {
             (Layout::Shared, false) => u64::from(self.users),
             _ => 1,
         };
-        let needed = block.saturating_mul(sharers);
+        let needed = target.zone.unwrap_or(block).saturating_mul(sharers);
         if needed > shared {
             let needed = short_size(needed.next_multiple_of(u64::from(MIB)));
             return Err(self.error(format!("needs a --size of {needed} and more")));
@@ -125,8 +133,8 @@ impl SurveyTest {
 
     fn region(&self, target: &SurveyTarget) -> Region {
         let paths = target.paths.len() as u64;
-        let block = u64::from(self.block);
-        let share = |whole: u64, parts: u64| (whole / parts.max(1) / block).max(1) * block;
+        let unit = target.zone.unwrap_or(u64::from(self.block));
+        let share = |whole: u64, parts: u64| (whole / parts.max(1) / unit).max(1) * unit;
         match (target.layout, self.set) {
             (Layout::PerUser, set) => {
                 let users = u64::from(self.users);
@@ -135,7 +143,8 @@ impl SurveyTest {
             (Layout::Shared, set) => {
                 // Random users share the whole range; sequential users get parts, so that none rereads another's block.
                 let whole = set.map_or(target.size, |set| share(set, paths).min(target.size));
-                if self.kind.is_random() {
+                // Users that write to zones share them: more users than zones that may be open could not write at all.
+                if self.kind.is_random() || (target.zone.is_some() && self.kind.writes()) {
                     return Region { size: whole, step: 0 };
                 }
                 let part = share(whole, u64::from(self.users));
@@ -189,6 +198,9 @@ impl SurveyTest {
         add("fallocate", "none".into());
         add("create_fsync", "0".into());
         add("allow_file_create", "0".into());
+        if target.zone.is_some() {
+            add("zonemode", "zbd".into());
+        }
         options
     }
 
@@ -227,6 +239,7 @@ impl SurveyTest {
             repeat_per_loop: false,
             cover_all: false,
             generator: Generator::Tausworthe64,
+            zones: target.zones(),
             ..LoadPlan::default()
         };
         job.record = RecordPlan {
@@ -339,6 +352,7 @@ pub(crate) fn fill_plan(target: &SurveyTarget) -> Plan {
         block_size: PerDirection::all(BlockSize::Fixed(MIB)),
         end_fsync: true,
         cover_all: false,
+        zones: target.zones(),
         generator: Generator::Tausworthe64,
         seed: None,
         repeat_per_loop: false,

@@ -30,6 +30,7 @@ fn target(kind: TargetKind) -> SurveyTarget {
         kind,
         layout: Layout::Shared,
         direct_multiple: 512,
+        zone: None,
     }
 }
 
@@ -207,4 +208,24 @@ fn a_measurement_is_that_of_the_options_that_it_states() {
         let theirs = JobPlan { origin: own.origin.clone(), written: own.written.clone(), ..plan.jobs.remove(0) };
         assert_eq!(format!("{own:?}"), format!("{theirs:?}"));
     }
+}
+
+#[test]
+fn a_zoned_device_is_written_and_read_by_zones() {
+    let zoned = SurveyTarget { size: 256 << 20, zone: Some(4 << 20), ..target(TargetKind::Device) };
+    let job = |kind| planned(&SurveyTest::at(kind, 65536, 16), &zoned, "psync").unwrap().jobs.remove(0);
+    for (kind, size, step) in [
+        (TestKind::SequentialWrite, 256 << 20, 0),
+        (TestKind::RandomRead, 256 << 20, 0),
+        (TestKind::SequentialRead, 16 << 20, 16 << 20),
+    ] {
+        let job = job(kind);
+        assert_eq!(job.load.zones, ZonePlan::Zoned(Zoned::default()), "{kind:?}");
+        let found = (job.files.size, job.files.offset_increment);
+        assert_eq!(found, (Some(Extent::Bytes(size)), Extent::Bytes(step)), "{kind:?}");
+        assert!(job.written.contains(&("zonemode".to_owned(), "zbd".to_owned())), "{kind:?}");
+    }
+    let plain = SurveyTarget { zone: None, ..zoned };
+    let job = planned(&SurveyTest::at(TestKind::RandomRead, 65536, 1), &plain, "psync").unwrap().jobs.remove(0);
+    assert_eq!(job.load.zones, ZonePlan::None);
 }

@@ -36,6 +36,7 @@ fn planned(load: &OpenLoad, sending: Sending, number: u64) -> Result<(Plan, f64)
         kind: TargetKind::WorkFile,
         layout: Layout::Shared,
         direct_multiple: 512,
+        zone: None,
     };
     let time = TestTime { ramp: Nanos::from_millis(600), time: Nanos::from_millis(2400) };
     let run = OpenRun { sending, time, number };

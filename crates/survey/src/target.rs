@@ -12,6 +12,7 @@ use model::RunResult;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use std::io::{Seek, SeekFrom};
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Component, Path, PathBuf};
 use sys::devices::claims;
@@ -40,6 +41,8 @@ pub struct FoundTarget {
     layout: Layout,
     /// Bytes used of each path.
     pub size: u64,
+    /// Size of the largest zones among zoned devices.
+    zone: Option<u64>,
 }
 
 /// An open target and remarks on it.
@@ -99,8 +102,9 @@ impl FoundTarget {
                 "{shown}: would be written by --precondition; name a directory, or the device once more with --overwrite"
             )));
         }
+        let zone = request.targets.iter().filter_map(|path| zone_size(path)).max();
         let layout = if request.file_per_user { Layout::PerUser } else { Layout::Shared };
-        Ok(FoundTarget { shown, paths: request.targets.clone(), kind: natures, writes, layout, size: 0 })
+        Ok(FoundTarget { shown, paths: request.targets.clone(), kind: natures, writes, layout, size: 0, zone })
     }
 
     /// True if a work file is made in a directory, or under a name that is given.
@@ -123,7 +127,8 @@ impl FoundTarget {
             }
             TargetKind::ForeignFile | TargetKind::Device => {
                 let least = self.paths.iter().map(|path| capacity(path)).collect::<Result<Vec<u64>, SurveyError>>()?;
-                self.size = usable_of(&self.shown, least.into_iter().min().unwrap_or(0), request)?;
+                let size = usable_of(&self.shown, least.into_iter().min().unwrap_or(0), request)?;
+                self.size = self.zone.map_or(size, |zone| (size / zone).max(1) * zone);
             }
         }
         Ok(())
@@ -139,6 +144,7 @@ impl FoundTarget {
             kind: self.kind,
             layout: self.layout,
             direct_multiple: direct_multiple(&self.paths),
+            zone: self.zone.filter(|_| self.writes == Writes::Allowed),
         }
     }
 
@@ -152,7 +158,23 @@ impl FoundTarget {
             (TargetKind::Device, Writes::Forbidden) => format!("the first {size} of each device, read only"),
             (TargetKind::Device, Writes::Allowed) => format!("the first {size} of each device, WHICH IS OVERWRITTEN"),
         };
-        format!("{}: {what}.", self.shown)
+        let zones = self.zoned_remark().map_or_else(String::new, |remark| format!(" {remark}."));
+        format!("{}: {what}.{zones}", self.shown)
+    }
+
+    /// Remark on a zoned device: how the survey works on it.
+    fn zoned_remark(&self) -> Option<String> {
+        let zone = rounded_size(measure::float(self.zone?));
+        Some(match self.writes {
+            Writes::Allowed => format!(
+                "It is a zoned device with zones of {zone}: writes go to their write pointers, full zones are reset, \
+                 and reads stay below (zonemode=zbd)"
+            ),
+            Writes::Forbidden => format!(
+                "It is a zoned device with zones of {zone}: zones that were never written are read as zeros without \
+                 the medium; with --overwrite the survey writes them, by zones, and reads what it wrote"
+            ),
+        })
     }
 
     /// Bytes written before the first test, at least.
@@ -166,9 +188,16 @@ impl FoundTarget {
         match (self.kind, request.precondition) {
             (_, Precondition::Twice) => 2,
             (_, Precondition::Steady) | (TargetKind::WorkFile, Precondition::Off) => 1,
+            // Zones hold only what was written to them.
+            _ if self.zone.is_some() && self.writes == Writes::Allowed => 1,
             _ => 0,
         }
     }
+}
+
+/// Size of the zones of a path; `None` if it is not a zoned block device.
+fn zone_size(path: &Path) -> Option<u64> {
+    sys::devices::zones::size(std::fs::File::open(path).ok()?.as_fd())
 }
 
 fn numbered(path: &Path, number: u32) -> PathBuf {
@@ -240,6 +269,11 @@ impl OpenTarget {
                 }
                 _ => holes(&subject.paths)?,
             });
+        }
+        remarks.extend(subject.zoned_remark());
+        if subject.zone.is_some() && subject.writes == Writes::Allowed && request.direct == Some(false) {
+            let what = "a zoned device is written with direct I/O; leave --buffered out";
+            return Err(SurveyError(format!("{}: {what}", subject.shown)));
         }
         let access = access(&subject.paths, request.direct, &mut remarks)?;
         Ok(OpenTarget {

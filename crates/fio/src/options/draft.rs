@@ -8,7 +8,7 @@ use crate::options::values::{Amount, UnitBase};
 use measure::PerDirection;
 use plan::{
     BlockSize, CgroupPlan, FlowPlan, JobPlan, MergePlan, ReplayPlan, SprandomPlan, SteadyPlan, TrimPlan, VerifyMethod,
-    VerifyPlan, WorkingSet, Zoned,
+    VerifyPlan, WorkingSet, ZonePlan, Zoned,
 };
 use std::collections::BTreeMap;
 
@@ -78,6 +78,18 @@ pub(crate) struct ZoneDraft {
     pub zoned: Zoned,
 }
 
+impl ZoneDraft {
+    /// The draft of zones that are written sequentially; windows are not kept.
+    fn of(zones: &ZonePlan) -> Self {
+        match *zones {
+            ZonePlan::Zoned(zoned) => {
+                ZoneDraft { mode: ZoneMode::Zoned, size: zoned.size, zoned, ..ZoneDraft::default() }
+            }
+            _ => ZoneDraft::default(),
+        }
+    }
+}
+
 /// Options about the contents of buffers that depend on each other.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BufferDraft {
@@ -133,7 +145,7 @@ impl Draft {
             },
             identical: false,
             splits: PerDirection::all(None),
-            zones: ZoneDraft::default(),
+            zones: ZoneDraft::of(&job.load.zones),
             sprandom: job.load.sprandom.is_some(),
             sprandom_plan: job.load.sprandom.unwrap_or_default(),
             reap_max: None,
