@@ -106,6 +106,7 @@ row() {
         words+=("${word//'{sg}'/$sg}")
     done
     for who in fio plumb; do
+        [[ $(cat "/sys/block/${dev#/dev/}/queue/zoned" 2>/dev/null) != host-* ]] || blkzone reset "$dev"
         local program=("$oracle")
         [ $who = fio ] || program=(/dev/shm/ours/plumb fio)
         timeout --signal=INT --kill-after=9 60 "${program[@]}" --output-format=json --name=a "${words[@]}" \

@@ -31,6 +31,10 @@ pub(super) enum Device {
     Error,
     /// Raw flash in memory, with blocks of 64 KiB.
     Flash,
+    /// Namespace of zones of 4 MiB of which 3 MiB can be written, 8 open at once.
+    Zoned,
+    /// null_blk with zones of 4 MiB, the first two of them conventional.
+    ZonedMemory,
 }
 
 impl Device {
@@ -50,6 +54,8 @@ impl Device {
             Device::Bad => "bad",
             Device::Error => "error",
             Device::Flash => "flash",
+            Device::Zoned => "zoned",
+            Device::ZonedMemory => "zoned_memory",
         }
     }
 
@@ -57,11 +63,12 @@ impl Device {
     pub(super) fn hardware(self) -> Option<&'static str> {
         match self {
             Device::Nvme512 | Device::Nvme4096 | Device::NvmeProtected | Device::NvmeMetadata => Some("nvme"),
+            Device::Zoned => Some("zns"),
             Device::Scsi512 | Device::Scsi4096 => Some("scsi"),
             Device::Sata => Some("sata"),
             Device::Usb => Some("usb"),
             Device::Virtio => Some("virtio"),
-            Device::Memory | Device::Bad | Device::Error | Device::Flash => None,
+            Device::Memory | Device::Bad | Device::Error | Device::Flash | Device::ZonedMemory => None,
         }
     }
 
@@ -73,6 +80,7 @@ impl Device {
             Device::Nvme4096 => "namespace PLUMBNVME 2",
             Device::NvmeProtected => "namespace PLUMBNVME 3",
             Device::NvmeMetadata => "namespace PLUMBNVME 4",
+            Device::Zoned => "namespace PLUMBZNS 1",
             Device::Scsi512 => "disk PLUMBSCSI1",
             Device::Scsi4096 => "disk PLUMBSCSI2",
             Device::Sata => "disk PLUMBSATA",
@@ -80,6 +88,7 @@ impl Device {
             Device::Virtio => "disk PLUMBVIRTIO",
             Device::Memory => return format!("memory {name}"),
             Device::Bad => return format!("memory {name} badblocks=+128-143"),
+            Device::ZonedMemory => return format!("memory {name} zoned=1 zone_size=4 zone_nr_conv=2 zone_max_open=6"),
             Device::Error => return format!("mapped {name}"),
             Device::Flash => return format!("modprobe mtdram total_size=4096 erase_size=64\ndevice[{name}]=/dev/mtd0"),
         };
@@ -254,6 +263,21 @@ const GENERIC: &[(&str, &str)] = &[
     ("trim_write", "--rw=trimwrite"),
 ];
 
+/// Jobs on zones; each program begins with empty ones.
+const ZONES: &[(&str, &str)] = &[
+    ("write", "--rw=write --ioengine=psync"),
+    ("write_large", "--rw=write --ioengine=libaio --iodepth=8 --bs=512k"),
+    ("randwrite", "--rw=randwrite --ioengine=psync"),
+    ("randwrite_deep", "--rw=randwrite --ioengine=io_uring --iodepth=8"),
+    ("verify", "--rw=randwrite --ioengine=libaio --iodepth=8 --verify=crc32c"),
+    ("sizes", "--rw=randwrite --ioengine=psync --bsrange=4k-64k --bs_unaligned=0 --verify=crc32c"),
+    ("open_most", "--rw=randwrite --ioengine=psync --max_open_zones=2"),
+    ("jobs", "--rw=randwrite --ioengine=psync --numjobs=4 --group_reporting --size=4m"),
+    ("again", "--rw=write --ioengine=psync --loops=2"),
+    ("read_unwritten", "--rw=read --ioengine=psync"),
+    ("read_beyond", "--rw=read --ioengine=psync --read_beyond_wp=1"),
+];
+
 /// What is done with raw flash.
 const FLASH: &[(&str, &str)] = &[
     ("trim", "--rw=trim"),
@@ -297,6 +321,10 @@ pub(super) fn all() -> Vec<Row> {
         let words = "--filename={sg} --ioengine=sg";
         let generic = each(device, "sg::", GENERIC, words).into_iter();
         rows.extend(generic.map(|row| row.differs("SG_IO is one call: it has no time of submission", &["slat_ns.N"])));
+    }
+    for device in [Device::Zoned, Device::ZonedMemory] {
+        let words = "--filename={dev} --direct=1 --zonemode=zbd --offset=16m --size=16m --bs=64k";
+        rows.extend(each(device, "zbd::", ZONES, words));
     }
     rows.extend(each(Device::Flash, "mtd::", FLASH, "--filename={dev} --ioengine=mtd --bs=64k"));
     rows.extend(each(Device::Nvme512, "", OPTIONS, ""));
