@@ -5,6 +5,7 @@
 //! that is allowed. docs/decisions.md has the rule.
 
 use crate::capacity::Counts;
+pub use crate::statistics::FEWEST_INTERVALS;
 use crate::statistics::series_interval;
 use measure::{Direction, Histogram, Nanos};
 use model::{DirectionResult, Interval, JobResult, LatencyCounts, LatencyStatistics, RunResult};
@@ -69,6 +70,8 @@ pub struct RuleObservation {
     pub beyond: Option<f64>,
     /// Number of I/Os.
     pub ios: u64,
+    /// Number of whole intervals of time in its steady part; [`FEWEST_INTERVALS`] are needed.
+    pub intervals: usize,
     /// True if the number without its interval keeps the limit.
     pub keeps: bool,
     /// Answer of this round.
@@ -134,7 +137,7 @@ impl Rule {
     pub fn observe(&self, result: &RunResult) -> RuleObservation {
         let times = self.times(result);
         let ios = times.histogram.as_ref().map_or(0, |histogram| histogram.total());
-        let steady = result.monitored.as_ref().map(model::Monitored::steady).unwrap_or_default();
+        let steady = result.steady();
         let found = match self.number {
             Number::Percentile(percent) => self.percentile(&times, &steady, percent),
             Number::Mean => {
@@ -149,7 +152,7 @@ impl Rule {
             }
         };
         let answer = if ios == 0 { Answer::CannotTell } else { found.answer };
-        RuleObservation { ios, keeps: ios > 0 && found.keeps, answer, ..found }
+        RuleObservation { ios, intervals: steady.len(), keeps: ios > 0 && found.keeps, answer, ..found }
     }
 
     /// True if the number must stay below the limit.
@@ -169,7 +172,7 @@ impl Rule {
             })
         });
         let keeps = value.is_some_and(|value| if self.is_time() { value < self.limit } else { value >= self.limit });
-        RuleObservation { value, interval, beyond: None, ios: 0, keeps, answer }
+        RuleObservation { value, interval, beyond: None, ios: 0, intervals: 0, keeps, answer }
     }
 
     /// The share beyond the limit against the share that is allowed.
@@ -181,6 +184,7 @@ impl Rule {
             interval: None,
             beyond: None,
             ios: 0,
+            intervals: 0,
             keeps: false,
             answer: Answer::CannotTell,
         };
@@ -415,6 +419,20 @@ mod tests {
         let reads = Rule { part: Part::Read, ..syncs };
         assert_eq!(syncs.observe(&run(1)), reads.observe(&run(1)), "as many syncs as reads");
         assert_eq!(rule.observe(&run(1)).answer, Answer::Yes);
+    }
+
+    #[test]
+    fn a_run_in_virtual_time_is_judged_by_its_own_intervals() {
+        let rule = Rule { part: Part::Read, number: Number::Percentile(99.0), limit: 8e6 };
+        let monitored = rule.observe(&run(7));
+        let mut simulated = run(7);
+        simulated.virtual_intervals = simulated.monitored.take().unwrap().intervals;
+        let own = rule.observe(&simulated);
+        // The monitor cuts the first one, whose beginning it does not know.
+        assert_eq!((monitored.intervals, own.intervals), (59, 60));
+        assert_eq!((own.answer, own.value), (Answer::Yes, monitored.value));
+        simulated.virtual_intervals.clear();
+        assert_eq!(rule.observe(&simulated).answer, Answer::CannotTell);
     }
 
     #[test]

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// Number of [`Histogram`] buckets per bucket of this type, which leaves 16 per power of two.
 const TOGETHER: usize = 4;
 
+/// Number of buckets of [`LatencyCounts`].
+pub const LATENCY_BUCKETS: usize = BUCKETS / TOGETHER;
+
 /// Latency counts as (bucket, count) of the non-empty buckets, ascending.
 ///
 /// Bucket `n` covers the buckets `4n` to `4n + 3` of [`Histogram`]: 4 ns each below 128 ns, and 16 per power of two
@@ -19,16 +22,25 @@ pub struct LatencyCounts(Vec<(u16, u64)>);
 impl LatencyCounts {
     /// Counts of `now` that are not in `then`; all of `now`, if the histogram was cleared in between (end of a ramp).
     pub fn gained(now: &Histogram, then: &Histogram) -> LatencyCounts {
+        let mut counts = [0; LATENCY_BUCKETS];
+        LatencyCounts::add_gain(now, then, &mut counts);
+        LatencyCounts::of(&counts)
+    }
+
+    /// The same, added to counts of all buckets; allocates nothing.
+    pub fn add_gain(now: &Histogram, then: &Histogram, counts: &mut [u64; LATENCY_BUCKETS]) {
         let cleared = now.total() < then.total();
         let groups = now.counts().chunks(TOGETHER).zip(then.counts().chunks(TOGETHER));
-        let gain = |(now, then): (&[u64], &[u64])| -> u64 {
-            now.iter()
-                .zip(then)
-                .map(|(now, then)| now.saturating_sub(if cleared { 0 } else { *then }))
-                .fold(0, u64::saturating_add)
-        };
-        let counts = groups.map(gain).zip(0_u16..).filter(|&(count, _)| count > 0);
-        LatencyCounts(counts.map(|(count, bucket)| (bucket, count)).collect())
+        for ((now, then), count) in groups.zip(counts) {
+            let gains = now.iter().zip(then).map(|(now, then)| now.saturating_sub(if cleared { 0 } else { *then }));
+            *count = gains.fold(*count, u64::saturating_add);
+        }
+    }
+
+    /// From the counts of all buckets.
+    pub fn of(counts: &[u64; LATENCY_BUCKETS]) -> LatencyCounts {
+        let some = counts.iter().copied().zip(0_u16..).filter(|&(count, _)| count > 0);
+        LatencyCounts(some.map(|(count, bucket)| (bucket, count)).collect())
     }
 
     /// Adds the counts of another interval.

@@ -31,7 +31,7 @@ pub use job::{
     MeasuredPart, PassMark, PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult, WalkedWrites,
     percentile_as_fact, samples_needed,
 };
-pub use latency::LatencyCounts;
+pub use latency::{LATENCY_BUCKETS, LatencyCounts};
 pub use measurement::Measurement;
 pub use monitored::{
     CachedBytes, CpuTicks, DeviceFacts, DeviceGain, FileAttribute, GroupGain, GroupLimits, Interval, IoCap,

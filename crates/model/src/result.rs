@@ -1,7 +1,8 @@
 //! Result of a whole run.
 
 use crate::reading::ReadRun;
-use crate::{DeviceUsage, JobResult, Lasting, Monitored, Phase, Surroundings, UntilRegime};
+use crate::{DeviceUsage, Interval, JobResult, Lasting, Monitored, Phase, Surroundings, UntilRegime};
+use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// All results of one invocation.
@@ -31,6 +32,10 @@ pub struct RunResult {
     /// Monitoring data; `None` in results of other tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub monitored: Option<Monitored>,
+    /// Intervals of the measured part of a run in virtual time, of all workers together; empty unless they were asked
+    /// for. They are not stored.
+    #[serde(skip)]
+    pub virtual_intervals: Vec<Interval>,
     /// Its origin.
     #[serde(default, rename = "judged_by_members", skip_serializing_if = "Origin::is_not_stored")]
     pub origin: Origin,
@@ -63,6 +68,18 @@ pub struct RunResult {
 }
 
 impl RunResult {
+    /// The intervals, with their lengths, in which all workers were in their measured part: in virtual time if the run
+    /// has some of it, else those of the monitor.
+    pub fn steady(&self) -> Vec<(Nanos, &Interval)> {
+        if self.virtual_intervals.is_empty() {
+            return self.monitored.as_ref().map(Monitored::steady).unwrap_or_default();
+        }
+        let ends = self.virtual_intervals.iter().map(|interval| interval.until);
+        let starts = std::iter::once(Nanos::ZERO).chain(ends.clone());
+        let lengths = starts.zip(ends).map(|(start, end)| end.saturating_sub(start));
+        lengths.zip(&self.virtual_intervals).collect()
+    }
+
     /// True if samples of the devices were taken during the run, whether or not they are in this document.
     pub fn was_monitored(&self) -> bool {
         self.monitored.is_some() || self.is_judged()

@@ -24,7 +24,8 @@ pub use calibration::PlanCalibration;
 pub use environment::machine;
 pub use error::RunError;
 pub use observer::{
-    Calibrating, Event, Monitoring, Observer, Progress, Request, RunOptions, Start, WorkerProgress, WorkerState,
+    Calibrating, Event, Monitoring, Observer, Progress, Request, RunOptions, Start, VirtualIntervals, WorkerProgress,
+    WorkerState,
 };
 pub use replay::merge_traces;
 pub use supervise::{Runner, calibrate, execute};

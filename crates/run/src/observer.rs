@@ -24,6 +24,8 @@ pub struct RunOptions {
     pub device_interval: Nanos,
     /// How that interval goes on in a long run.
     pub pace: Pace,
+    /// Intervals of workers in virtual time.
+    pub virtual_intervals: VirtualIntervals,
     /// File for the workers' debug lines, where their plans ask for some; shared by all workers.
     pub debug_log: Option<Arc<File>>,
 }
@@ -38,9 +40,20 @@ impl Default for RunOptions {
             calibration: Calibrating::Skipped,
             device_interval: Nanos::from_millis(500),
             pace: Pace::default(),
+            virtual_intervals: VirtualIntervals::Skipped,
             debug_log: None,
         }
     }
+}
+
+/// Intervals of workers in virtual time, of which the monitor sees nothing: they take as long as their computation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VirtualIntervals {
+    /// None.
+    #[default]
+    Skipped,
+    /// [`RunResult::virtual_intervals`], of half a second each; longer ones in long runs.
+    Kept,
 }
 
 /// Measurement of the tool's own share of latencies.

@@ -26,7 +26,8 @@ pub use gate::{
 pub use history::{Chance, FEWEST, HistoryChange, MOST, Newest, history_changes, newest};
 pub use levels::level_changes;
 pub use one_run::{
-    Drift, SeriesInterval, ShareBounds, Trend, drift, drift_of_last_half, percentile_shares, series_interval,
+    Drift, FEWEST_INTERVALS, SeriesInterval, ShareBounds, Trend, drift, drift_of_last_half, percentile_shares,
+    series_interval,
 };
 
 use student::{quantile as t_quantile, two_sided};

@@ -8,8 +8,8 @@ use super::{
     ALPHA, BIAS_OF_LINE, BIAS_OF_MEAN, MOST_CORRELATION, float, mean_and_squares, neighbour_correlation, t_quantile,
 };
 
-/// Fewest values with which a correlation can be estimated.
-const FEWEST: usize = 15;
+/// Fewest intervals of a run with which their correlation can be estimated, so that there is an interval of their mean.
+pub const FEWEST_INTERVALS: usize = 15;
 /// Numbers of neighbours that are averaged.
 const WIDTHS: [usize; 4] = [1, 2, 4, 8];
 /// Largest correlation that is computed with, of the series of a run.
@@ -28,12 +28,12 @@ pub struct SeriesInterval {
 
 /// The interval of the mean of a series of equal intervals; `None` with fewer than 15 values, or one not finite.
 pub fn series_interval(values: &[f64]) -> Option<SeriesInterval> {
-    if values.len() < FEWEST {
+    if values.len() < FEWEST_INTERVALS {
         return None;
     }
     let (mean, _) = mean_and_squares(values)?;
     let mut widest: Option<SeriesInterval> = None;
-    for width in WIDTHS.into_iter().filter(|width| values.len() / width >= FEWEST) {
+    for width in WIDTHS.into_iter().filter(|width| values.len() / width >= FEWEST_INTERVALS) {
         let whole = &values[values.len() % width..];
         let means: Vec<f64> = whole.chunks(width).map(|part| part.iter().sum::<f64>() / float(width)).collect();
         let (half, effective) = half_of(&means)?;
@@ -76,7 +76,7 @@ pub fn percentile_shares(share: f64, intervals: &[(f64, f64)]) -> Option<ShareBo
     let counts = intervals.iter().all(|&(ios, slower)| ios.is_finite() && slower >= 0.0 && slower <= ios);
     let all: f64 = intervals.iter().map(|(ios, _)| ios).sum();
     let is_share = share > 0.0 && share < 1.0;
-    if !counts || !is_share || intervals.len() < FEWEST || all <= 0.0 {
+    if !counts || !is_share || intervals.len() < FEWEST_INTERVALS || all <= 0.0 {
         return None;
     }
     let mut sorted: Vec<f64> = intervals.iter().map(|(ios, _)| *ios).collect();

@@ -56,6 +56,7 @@ fn without_jobs(result: &RunResult) -> RunResult {
         devices: result.devices.clone(),
         lowest_traffic: result.lowest_traffic.clone(),
         monitored: None,
+        virtual_intervals: Vec::new(),
         limited_by: result.limited_by.clone(),
         phases: result.phases.clone(),
         lasting: result.lasting.clone(),

@@ -6,6 +6,7 @@ use crate::shared::control::Control;
 use crate::shared::priorities::PriorityRecord;
 use crate::shared::record::{Keeps, Mailbox, Record, coarse_bin};
 use crate::shared::steady::Totals;
+use crate::shared::virtual_intervals::IntervalRecord;
 use load::Request;
 use measure::{Direction, IntervalSampler, Nanos};
 use model::{CpuUsage, JobError};
@@ -25,6 +26,8 @@ pub(crate) struct Statistics<'w> {
     pub(crate) limits: Option<Box<LatencyLimits>>,
     /// Latencies by priority, if the engine issues I/Os of more than one.
     pub(crate) priorities: Option<&'w mut PriorityRecord>,
+    /// Intervals, of a worker in virtual time whose run asks for them.
+    pub(crate) intervals: Option<&'w mut IntervalRecord>,
     /// The mailbox for a copy of a thread's record, which the parent may ask for.
     pub(super) mailbox: &'w Mailbox,
     /// CPU time of the kernel's polling thread when the measured part began.
@@ -62,7 +65,7 @@ impl Sampling {
 }
 
 impl<'w> Statistics<'w> {
-    /// Prepares for counting, without logs, limits and priorities; [`Statistics::begin`] starts it.
+    /// Prepares for counting, without logs, limits, priorities and intervals; [`Statistics::begin`] starts it.
     pub(crate) fn new(record: &'w mut Record, control: &'w Control, mailbox: &'w Mailbox, plan: &RecordPlan) -> Self {
         let shortest = Nanos::from_millis(1);
         let (bandwidth, iops) = (plan.bandwidth_interval.max(shortest), plan.iops_interval.max(shortest));
@@ -80,6 +83,7 @@ impl<'w> Statistics<'w> {
             muted_logs: None,
             limits: None,
             priorities: None,
+            intervals: None,
             mailbox,
             kernel_cpu_before: Nanos::ZERO,
         }
@@ -95,6 +99,9 @@ impl<'w> Statistics<'w> {
         self.record.begin(self.control, now);
         if let Some(sampling) = &mut self.sampling {
             *sampling = Sampling::start(sampling.intervals.0, sampling.intervals.1, now);
+        }
+        if let Some(intervals) = &mut self.intervals {
+            intervals.begin(now);
         }
         self.logs = self.logs.take().or_else(|| self.muted_logs.take());
         if let Some(logs) = &mut self.logs {
@@ -210,7 +217,8 @@ impl<'w> Statistics<'w> {
     pub(crate) fn next_sample(&self) -> Nanos {
         let samplers = self.sampling.iter().flat_map(|sampling| sampling.bandwidth.iter().chain(&sampling.iops));
         let logs = self.logs.iter().map(|logs| logs.next_end());
-        samplers.map(IntervalSampler::next_due).chain(logs).min().unwrap_or(Nanos::MAX)
+        let intervals = self.intervals.iter().map(|intervals| intervals.next_end());
+        samplers.map(IntervalSampler::next_due).chain(logs).chain(intervals).min().unwrap_or(Nanos::MAX)
     }
 
     /// Takes the samples and closes the log windows that are due at `now`; no I/O completes before `until`.
@@ -218,6 +226,7 @@ impl<'w> Statistics<'w> {
         if let Some(logs) = &mut self.logs {
             logs.close_due(now, until);
         }
+        self.close_intervals(now);
         let Some(sampling) = &mut self.sampling else { return };
         let record = &mut *self.record;
         for (direction, moved) in Direction::ALL.into_iter().enumerate() {
@@ -234,6 +243,17 @@ impl<'w> Statistics<'w> {
                     record.iops_samples[direction].record(rates.iops);
                 }
                 iops.skip_idle(until);
+            }
+        }
+    }
+
+    /// Ends the intervals in virtual time that are due at `now`.
+    fn close_intervals(&mut self, now: Nanos) {
+        while self.intervals.as_ref().is_some_and(|intervals| intervals.next_end() <= now) {
+            self.record.merge_recent();
+            let amounts = Direction::ALL.map(|direction| self.control.measured(direction));
+            if let Some(intervals) = &mut self.intervals {
+                intervals.close(amounts, self.record);
             }
         }
     }

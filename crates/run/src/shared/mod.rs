@@ -11,4 +11,5 @@ pub(crate) mod priorities;
 pub(crate) mod record;
 pub(crate) mod steady;
 pub(crate) mod usage;
+pub(crate) mod virtual_intervals;
 pub(crate) mod wakeup;

@@ -58,7 +58,7 @@ pub(super) fn run(
         announce(&workers, observer);
         let mut layout = LayoutContext { clock, root: &options.system_root, observer: &mut *observer, signals };
         let prepared = prepare::prepare(plan, &workers, Vec::new(), &mut layout)?;
-        stages.push(Stage::new(plan, workers, prepared, SharedMemory::again(kept, plan)?));
+        stages.push(Stage::new(plan, workers, prepared, SharedMemory::again(kept, plan, options)?));
     }
     let inputs = stages.iter().map(|stage| stage.inputs(options, clock, spare));
     let results = std::thread::scope(|scope| {

@@ -164,8 +164,8 @@ fn run(
     let thread = standing_thread(thread, &workers, options)?;
     let lone = thread.is_some().then(|| workers[0].job);
     let shared = match lone {
-        Some(_) => SharedMemory::again(kept, plan)?,
-        None => SharedMemory::new(plan, workers.len())?,
+        Some(_) => SharedMemory::again(kept, plan, options)?,
+        None => SharedMemory::new(plan, options, workers.len())?,
     };
     let stage = Stage::new(plan, workers, prepared, shared);
     let inputs = RunInputs { shares, ..stage.inputs(options, clock, spare) };

@@ -13,11 +13,12 @@ use crate::shared::priorities::PriorityRecord;
 use crate::shared::record::Record;
 use crate::shared::steady::Steadiness;
 use crate::shared::usage::{cpu_usage, used_since};
+use crate::shared::virtual_intervals::{self, IntervalRecord};
 use crate::worker::start_ms;
 use measure::{Direction, Histogram, Moments, Nanos, unix_ms};
 use model::{
-    CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyGoal, LatencyStatistics, MeasuredPart,
-    PassMark, PassResult, PriorityLatency, ReportStyle, RunResult, SyncResult, WalkedWrites,
+    CpuUsage, DirectionResult, Echo, Environment, Interval, JobError, JobResult, LatencyGoal, LatencyStatistics,
+    MeasuredPart, PassMark, PassResult, PriorityLatency, ReportStyle, RunResult, SyncResult, WalkedWrites,
 };
 use plan::{JobPlan, WorkerPlan, Workload, ZonePlan};
 use std::path::Path;
@@ -47,6 +48,7 @@ impl RunInputs<'_> {
             devices: state.devices,
             lowest_traffic: state.lowest_traffic,
             monitored: state.monitored,
+            virtual_intervals: self.virtual_intervals(),
             environment: match self.options.monitoring {
                 Monitoring::Full => describe_machine(&self.options.system_root, &self.clock, engine_notes, files),
                 Monitoring::Off => Environment::default(),
@@ -54,6 +56,20 @@ impl RunInputs<'_> {
             ended_by_signal: state.signal,
             ..RunResult::default()
         }
+    }
+}
+
+impl RunInputs<'_> {
+    /// Intervals in virtual time of all workers together; none unless the run asks for them.
+    fn virtual_intervals(&self) -> Vec<Interval> {
+        let Some(records) = &self.shared.intervals else { return Vec::new() };
+        let of = |index| {
+            records
+                .finished(index)
+                .map(IntervalRecord::intervals)
+                .or_else(|| records.snapshot(index).map(|copy| copy.intervals()))
+        };
+        virtual_intervals::together((0..self.workers.len()).map(|index| of(index).unwrap_or_default()).collect())
     }
 }
 

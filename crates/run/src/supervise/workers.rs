@@ -1,16 +1,17 @@
 //! The workers as processes and threads: forked or spawned, monitored, stopped, reaped.
 
 use super::prepare::WorkerInput;
-use crate::RunOptions;
 use crate::calibration::Share;
 use crate::drive::SpareBuffers;
-use crate::shared::capabilities::has;
+use crate::shared::capabilities::{has, spec};
 use crate::shared::control::{Control, Gate, SIGNALLED, STOP};
 use crate::shared::group_state::GroupState;
 use crate::shared::priorities::PriorityRecord;
 use crate::shared::record::{Fault, Mailbox, Record};
+use crate::shared::virtual_intervals::IntervalRecord;
 use crate::shared::{gate, wakeup};
 use crate::worker::{Together, Turn, WorkerRecords, WorkerSetup, end, work};
+use crate::{RunOptions, VirtualIntervals};
 use measure::SystemClock;
 use plan::option::Effect;
 use plan::{Isolation, JobPlan, Plan, WorkerPlan};
@@ -35,27 +36,30 @@ pub(crate) struct SharedMemory {
     pub(crate) records: SharedRecords<Record>,
     /// Latencies by priority, one record per worker, in runs where the I/Os of one worker have different priorities.
     pub(crate) priorities: Option<SharedRecords<PriorityRecord>>,
+    /// Intervals in virtual time, one record per worker, in runs that ask for them.
+    pub(crate) intervals: Option<SharedRecords<IntervalRecord>>,
     /// Copies of the records of threads, on request; not shared between processes.
     pub(crate) mailboxes: Vec<Mailbox>,
 }
 
 impl SharedMemory {
     /// Maps the memory for these workers.
-    pub(crate) fn new(plan: &Plan, workers: usize) -> Result<Self, SysError> {
-        let raises_priority = raises_priority(plan);
+    pub(crate) fn new(plan: &Plan, options: &RunOptions, workers: usize) -> Result<Self, SysError> {
+        let [raises_priority, keeps_intervals] = [raises_priority(plan), keeps_intervals(plan, options)];
         Ok(SharedMemory {
             controls: SharedBlocks::new(workers)?,
             records: SharedRecords::new(workers)?,
             priorities: raises_priority.then(|| SharedRecords::new(workers)).transpose()?,
+            intervals: keeps_intervals.then(|| SharedRecords::new(workers)).transpose()?,
             mailboxes: (0..workers).map(|_| Mailbox::default()).collect(),
         })
     }
 
     /// Memory for a lone worker that is a thread: what the last one left, cleared, or new.
-    pub(crate) fn again(kept: &mut Vec<SharedMemory>, plan: &Plan) -> Result<Self, SysError> {
-        match kept.pop().filter(|_| !raises_priority(plan)) {
+    pub(crate) fn again(kept: &mut Vec<SharedMemory>, plan: &Plan, options: &RunOptions) -> Result<Self, SysError> {
+        match kept.pop().filter(|_| !raises_priority(plan) && !keeps_intervals(plan, options)) {
             Some(memory) => Ok(memory),
-            None => SharedMemory::new(plan, 1),
+            None => SharedMemory::new(plan, options, 1),
         }
     }
 
@@ -63,7 +67,7 @@ impl SharedMemory {
     /// would have its pages allocated, and when it is freed the kernel empties the TLB of the thread, whose next pass
     /// then walks page tables in its measured time.
     pub(crate) fn keep(mut self, job: &JobPlan, kept: &mut Vec<SharedMemory>) {
-        if self.priorities.is_some() {
+        if self.priorities.is_some() || self.intervals.is_some() {
             return;
         }
         self.controls.clear(Control::HEAD);
@@ -76,6 +80,12 @@ impl SharedMemory {
 /// True if the I/Os of a worker may have different priorities.
 fn raises_priority(plan: &Plan) -> bool {
     plan.jobs.iter().any(|job| has(job, Effect::RaisesPriority))
+}
+
+/// True if the intervals of workers in virtual time are asked for, and a worker has such a clock.
+fn keeps_intervals(plan: &Plan, options: &RunOptions) -> bool {
+    options.virtual_intervals == VirtualIntervals::Kept
+        && plan.jobs.iter().any(|job| spec(job).is_some_and(|engine| engine.capabilities.virtual_time))
 }
 
 /// The inputs of a run, complete before its workers start. Slices have one entry per worker.
@@ -439,7 +449,9 @@ fn run_all(setups: &[WorkerSetup<'_>], shared: &SharedMemory, first: usize) {
 fn run_one(setup: &WorkerSetup<'_>, turn: Option<Turn<'_>>, shared: &SharedMemory, index: usize) {
     if let Some(mut record) = shared.records.writer(index) {
         let mut priorities = shared.priorities.as_ref().and_then(|records| records.writer(index));
-        work(setup, turn, WorkerRecords { record: &mut record, priorities: priorities.as_deref_mut() });
+        let mut intervals = shared.intervals.as_ref().and_then(|records| records.writer(index));
+        let (priorities, intervals) = (priorities.as_deref_mut(), intervals.as_deref_mut());
+        work(setup, turn, WorkerRecords { record: &mut record, priorities, intervals });
     }
     leave(setup);
 }

@@ -19,6 +19,7 @@ use crate::shared::gate::{is_open, pass};
 use crate::shared::group_state::GroupState;
 use crate::shared::priorities::PriorityRecord;
 use crate::shared::record::{Mailbox, Record};
+use crate::shared::virtual_intervals::IntervalRecord;
 use crate::shared::wakeup;
 use block_lifetimes::{BlockTracker, Blocks};
 use engine::{Engine, EngineClock, EngineError, JobFacts, Setup, Visitor};
@@ -68,17 +69,18 @@ pub(crate) struct WorkerSetup<'run> {
 pub(crate) struct WorkerRecords<'a> {
     pub(crate) record: &'a mut Record,
     pub(crate) priorities: Option<&'a mut PriorityRecord>,
+    pub(crate) intervals: Option<&'a mut IntervalRecord>,
 }
 
 /// Runs a worker from its gate to its end. Its results and errors are in its records.
 pub(crate) fn work(setup: &WorkerSetup<'_>, turn: Option<Turn<'_>>, records: WorkerRecords<'_>) {
-    let WorkerRecords { record, priorities } = records;
+    let WorkerRecords { record, priorities, intervals } = records;
     let control = setup.control;
     record.pid = sys::processes::placement::thread_id();
     control.set_thread(record.pid);
     // A worker that is asked to end before its gate opens has nothing to do, and is finished.
     if pass(control, Gate::SetUp) {
-        run_worker(setup, turn, WorkerRecords { record: &mut *record, priorities });
+        run_worker(setup, turn, WorkerRecords { record: &mut *record, priorities, intervals });
     }
     end(setup, record);
 }
@@ -93,12 +95,12 @@ pub(crate) fn end(setup: &WorkerSetup<'_>, record: &mut Record) {
 }
 
 fn run_worker(setup: &WorkerSetup<'_>, turn: Option<Turn<'_>>, records: WorkerRecords<'_>) {
-    let WorkerRecords { record, priorities } = records;
+    let WorkerRecords { record, priorities, intervals } = records;
     setup.control.state.store(WorkerState::SettingUp as u32, Relaxed);
     if let Some(debug_log) = DebugLog::of(setup) {
         debug_log.begin(setup);
     }
-    if let Err(error) = set_up_and_run(setup, turn, WorkerRecords { record: &mut *record, priorities }) {
+    if let Err(error) = set_up_and_run(setup, turn, WorkerRecords { record: &mut *record, priorities, intervals }) {
         record.fault.keep_first(error.errno, &error.operation, &error.message);
     }
     if setup.plan.job.pass.is_some() {
@@ -107,7 +109,7 @@ fn run_worker(setup: &WorkerSetup<'_>, turn: Option<Turn<'_>>, records: WorkerRe
 }
 
 fn set_up_and_run(setup: &WorkerSetup<'_>, turn: Option<Turn<'_>>, records: WorkerRecords<'_>) -> Result<(), JobError> {
-    let WorkerRecords { record, priorities } = records;
+    let WorkerRecords { record, priorities, intervals } = records;
     let (job, control) = (setup.plan.job, setup.control);
     let take_place = || place::take(job, setup.plan.clone, setup.root);
     let _pinned = match turn {
@@ -152,6 +154,7 @@ fn set_up_and_run(setup: &WorkerSetup<'_>, turn: Option<Turn<'_>>, records: Work
         turn,
         record: &mut *record,
         priorities,
+        intervals,
         open: &mut open,
         locks,
         memory: &mut memory,
@@ -229,6 +232,7 @@ struct Ready<'a, 'run> {
     turn: Option<Turn<'a>>,
     record: &'a mut Record,
     priorities: Option<&'a mut PriorityRecord>,
+    intervals: Option<&'a mut IntervalRecord>,
     open: &'a mut OpenFiles,
     locks: Option<FileLocks>,
     memory: &'a mut Memory,
@@ -275,6 +279,7 @@ impl Visitor for Ready<'_, '_> {
         let mut statistics = Statistics::new(&mut *self.record, control, self.setup.mailbox, &job.record);
         (statistics.logs, statistics.priorities, statistics.limits) =
             (logs, self.priorities, LatencyLimits::of(&job.latency));
+        statistics.intervals = self.intervals.filter(|_| E::SPEC.capabilities.virtual_time);
         let setup = DriveSetup {
             job,
             clock,
