@@ -28,9 +28,14 @@ pub(crate) fn picture(chart: &str, title: &str, heading: &str, data: impl Serial
     Ok(Picture { chart, title, heading, mark: None, size: chart.size, paper: chart.paper, data })
 }
 
-/// A table with these columns: id, title, unit.
+/// A table with those of these columns, id, title and unit, in which a row has something.
 pub(crate) fn numbers(columns: &[(&'static str, &'static str, &'static str)], rows: Vec<Vec<Value>>) -> Numbers {
-    Numbers { columns: columns.iter().map(|&(id, title, unit)| Column { id, title, unit }).collect(), rows }
+    let is_empty = |cell: &Value| cell.is_null() || cell.as_str() == Some("");
+    let has = |at: usize| rows.is_empty() || rows.iter().any(|row| !is_empty(&row[at]));
+    let kept: Vec<usize> = (0..columns.len()).filter(|&at| has(at)).collect();
+    let column = |&at: &usize| Column { id: columns[at].0, title: columns[at].1, unit: columns[at].2 };
+    let row = |row: &Vec<Value>| kept.iter().map(|&at| row[at].clone()).collect();
+    Numbers { columns: kept.iter().map(column).collect(), rows: rows.iter().map(row).collect() }
 }
 
 /// Refuses a page of an answer that is neither HTML nor PDF, before anything is measured.

@@ -77,11 +77,8 @@ fn a_disk_that_is_enough_gets_a_yes_and_one_that_is_not_a_no() {
     assert!(writes > 1.0 && writes < 1e6, "writes: {writes}/s");
     let shown = documents[1]["tests"][0]["rounds"][0][0]["iops"].as_f64().unwrap();
     assert_eq!(shown, writes, "the rate of the test is that of its rule");
-    assert!(
-        documents[0]["sentences"][0].as_str().unwrap().contains("Is it enough? Yes, on disk for 1 vCPU."),
-        "{}",
-        documents[0]
-    );
+    let sentences = documents[0]["sentences"].as_array().unwrap();
+    assert!(sentences.iter().any(|said| said == "Is it enough? Yes, on disk for 1 vCPU."), "{}", documents[0]);
     let page = place.read("answer.html");
     assert!(page.contains("Is it enough? Yes, on disk for 1 vCPU.") && page.contains("here (2026-11)"), "{page}");
     let pdf = place.bytes("answer.pdf");
@@ -104,16 +101,44 @@ fn numbers_that_do_not_decide_have_their_status() {
     assert!(page.contains("No answer, on disk") && page.contains("\"not judged\""), "the page says it too");
     ask(&place, &format!("{simulated} --accept nothing-moved"))
         .exits(2)
+        .complains("--time 5s cannot be enough: a round is judged by 15 half seconds or more")
+        .prints("2 of 2 rounds too short: 10 whole half seconds, and 15 are needed")
         .prints("NOT A STORAGE RESULT, and accepted: nothing moved")
         .prints("Is it enough? Cannot tell, on disk for 1 vCPU: ")
         .prints("here (2026-11)")
         .prints("advised 1,000,000/s or more");
+    // In virtual time fixed times keep the limit, in each half second.
+    ask(&place, &format!("{} --accept nothing-moved", simulated.replace("5s", "10s")))
+        .exits(0)
+        .prints("Is it enough? Yes, on disk for 1 vCPU.");
     let bare = PROFILE.split("\n[[test.rule]]").next().unwrap();
     place.write("bare.toml", bare);
     ask(&place, &format!("{} --accept nothing-moved", simulated.replace("mine", "bare")))
         .succeeds()
         .prints("No limit is published");
+    sentences_of_those_without_limits(&place, &simulated.replace("mine", "worded"), bare);
     assert_eq!(names(&place.file("disk")), ["precious"]);
+}
+
+/// What a profile without limits says is in the words of its sentence; the page has the place, and no empty column.
+fn sentences_of_those_without_limits(place: &Place, words: &str, bare: &str) {
+    let sentence = "sentence = \"2 users get {2 * write iops} commits per second, p99 {sync p99}\"\njobs = ";
+    place.write("worded.toml", bare.replacen("jobs = ", sentence, 1));
+    let words = format!("{words} --accept nothing-moved");
+    // A write and its sync of 100 µs each.
+    let answer = "Is it enough? On disk, 2 users get 10,000 commits per second, p99 99.8 µs.";
+    let unjudged = "No limit is published, so there is no yes or no.";
+    let document = ask(place, &format!("{words} --json --page worded.html")).succeeds().json();
+    assert_eq!(document["tests"][0]["sentence"], "2 users get 10,000 commits per second, p99 99.8 µs");
+    let sentences: Vec<&str> = document["sentences"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(sentences[1..], [answer, unjudged, "Not covered: Everything else."]);
+    let page = place.read("worded.html");
+    for part in [answer, unjudged, "<dt>target</dt><dd dir=\"auto\">disk</dd>", "<dt>host</dt>", "<dt>measured</dt>"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let columns = ["test", "number", "lowest round", "highest round"].map(|title| format!("\"title\":\"{title}\""));
+    assert!(columns.iter().all(|column| page.contains(column)), "{page}");
+    assert!(["limit", "answer", "source", "value"].iter().all(|id| !page.contains(&format!("{{\"id\":\"{id}\""))));
 }
 
 /// How many users, of ten random reads per second each, have a median response below a limit that every disk keeps?

@@ -52,7 +52,7 @@ pub use open_loop::{Arrivals, OPEN_LOOP_ENGINES, OpenLoad, OpenRun, Sending, add
 pub use parse_values::{block_sizes, patience, room, seconds, short_size, size, user_counts, warm_up};
 pub use preconditioning::{Precondition, PreconditionResult, Rounds, Steadiness};
 pub use preparation::{Preparation, Reach};
-pub use profile::{PROFILES, Profile, ProfileRule, ProfileTest, profiles_like};
+pub use profile::{PROFILES, Profile, ProfileRule, ProfileTest, SentenceNumber, profiles_like};
 pub use request::{SurveyRequest, WarmUp};
 pub use suite::{Suite, Writes, suite};
 pub use target::{FoundTarget, OpenTarget};

@@ -41,9 +41,35 @@ pub struct ProfileTest {
     pub name: String,
     /// Sections of a job file of fio.
     pub jobs: String,
+    /// Its numbers in the words of those who ask, like `1 user gets {write iops} commits per second`.
+    #[serde(default)]
+    pub sentence: Option<String>,
     /// Its limits; none if nothing is published.
     #[serde(default, rename = "rule")]
     pub rules: Vec<ProfileRule>,
+}
+
+/// A number in the sentence of a test.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SentenceNumber {
+    /// The number that is shown is this many times the measured one.
+    pub factor: f64,
+    /// I/Os of which it is a number.
+    pub part: Part,
+    /// The measured number.
+    pub number: Number,
+}
+
+impl SentenceNumber {
+    fn read(text: &str) -> Result<Self, SurveyError> {
+        let (factor, name) = match text.split_once('*') {
+            Some((factor, name)) => (factor_of(factor), name),
+            None => (Some(1.0), text),
+        };
+        let wrong = || SurveyError(format!("{text}: a multiple of a number is like {{8 * write iops}}"));
+        let (part, number) = number_of(name.trim())?;
+        Ok(SentenceNumber { factor: factor.ok_or_else(wrong)?, part, number })
+    }
 }
 
 /// A limit with its source.
@@ -155,6 +181,9 @@ impl Profile {
             return Err(SurveyError("there is no [[test]]".to_owned()));
         }
         found.bytes()?;
+        for test in &found.tests {
+            test.numbers()?;
+        }
         for rule in found.tests.iter().flat_map(|test| &test.rules) {
             let limit = rule.rule(1)?;
             if found.most.is_some() && !limit.is_time() {
@@ -217,34 +246,83 @@ impl ProfileTest {
     /// # Errors
     /// Something else is in braces.
     pub fn jobs_for(&self, units: u32) -> Result<String, SurveyError> {
-        let mut text = String::new();
-        let mut rest = self.jobs.as_str();
-        while let Some((before, after)) = rest.split_once('{') {
-            let number = after.split_once('}').and_then(|(inside, after)| Some((times_units(inside, units)?, after)));
-            let Some((number, after)) = number else {
-                let line = after.lines().next().unwrap_or_default();
-                return Err(SurveyError(format!(
-                    "{}: {{{line}: write a number of units like {{units}} or {{2.5 * units}}",
-                    self.name
-                )));
-            };
-            text.push_str(before);
-            text.push_str(&number);
-            rest = after;
-        }
-        Ok(text + rest)
+        let wrong = |inside: &str| {
+            SurveyError(format!("{}: {{{inside}: write a number of units like {{units}} or {{2.5 * units}}", self.name))
+        };
+        in_braces(&self.jobs, |inside| times_units(inside, units).ok_or_else(|| wrong(inside)))
     }
+
+    /// The numbers of its sentence, in order: `{write iops}`, or a multiple like `{8 * write iops}`.
+    ///
+    /// # Errors
+    /// Something else is in braces.
+    pub fn numbers(&self) -> Result<Vec<SentenceNumber>, SurveyError> {
+        let mut numbers = Vec::new();
+        let mut keep = |inside: &str| {
+            numbers.push(SentenceNumber::read(inside)?);
+            Ok(String::new())
+        };
+        in_braces(self.sentence.as_deref().unwrap_or_default(), &mut keep)
+            .map_err(|error| SurveyError(format!("sentence of {}: {error}", self.name)))?;
+        Ok(numbers)
+    }
+
+    /// Its sentence with these texts for its numbers; `None` without one.
+    pub fn filled_sentence(&self, numbers: impl IntoIterator<Item = String>) -> Option<String> {
+        let mut numbers = numbers.into_iter();
+        in_braces(self.sentence.as_deref()?, |_| Ok(numbers.next().unwrap_or_default())).ok()
+    }
+}
+
+/// A text with something else in place of each pair of braces.
+fn in_braces(text: &str, mut other: impl FnMut(&str) -> Result<String, SurveyError>) -> Result<String, SurveyError> {
+    let (mut all, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((inside, after)) = after.split_once('}') else {
+            let line = after.lines().next().unwrap_or_default();
+            return Err(SurveyError(format!("{{{line}: the brace is not closed")));
+        };
+        all.push_str(before);
+        all.push_str(&other(inside)?);
+        rest = after;
+    }
+    Ok(all + rest)
+}
+
+/// The number of a text like `sync p99`, `read iops` or `write mean`.
+fn number_of(text: &str) -> Result<(Part, Number), SurveyError> {
+    let wrong = |what: &str| SurveyError(format!("{text}: {what}"));
+    let (part, number) =
+        text.split_once(' ').ok_or_else(|| wrong("write a number like `sync p99`, `read iops` or `write mean`"))?;
+    let part = match part {
+        "read" => Part::Read,
+        "write" => Part::Write,
+        "all" => Part::All,
+        "sync" => Part::Sync,
+        _ => return Err(wrong("a number is of read, write, all or sync")),
+    };
+    let number = match (number, number.strip_prefix('p').and_then(|digits| digits.parse::<f64>().ok())) {
+        ("iops", _) => Number::Iops,
+        ("bandwidth", _) if part != Part::Sync => Number::Bandwidth,
+        ("mean", _) => Number::Mean,
+        _ if part == Part::All => return Err(wrong("of all I/Os together a number is iops, bandwidth or mean")),
+        (_, Some(percent)) if (50.0..=99.99).contains(&percent) => Number::Percentile(percent),
+        _ => return Err(wrong("a number is mean, iops, bandwidth, or a percentile from p50 to p99.99")),
+    };
+    Ok((part, number))
 }
 
 /// The number that a text in braces stands for.
 fn times_units(text: &str, units: u32) -> Option<String> {
     let factor = match text.trim().strip_suffix("units")?.trim_end() {
         "" => 1.0,
-        factor => {
-            factor.strip_suffix('*')?.trim_end().parse::<f64>().ok().filter(|factor| (1e-6..=1e6).contains(factor))?
-        }
+        factor => factor_of(factor.strip_suffix('*')?)?,
     };
     Some(format!("{:.0}", (factor * f64::from(units)).max(1.0)))
+}
+
+fn factor_of(text: &str) -> Option<f64> {
+    text.trim().parse().ok().filter(|factor| (1e-6..=1e6).contains(factor))
 }
 
 impl ProfileRule {
@@ -254,25 +332,7 @@ impl ProfileRule {
     /// The number or the limit cannot be read.
     pub fn rule(&self, units: u32) -> Result<Rule, SurveyError> {
         let wrong = |what: &str| SurveyError(format!("{}: {what}", self.number));
-        let (part, number) = self
-            .number
-            .split_once(' ')
-            .ok_or_else(|| wrong("write a number like `sync p99`, `read iops` or `write mean`"))?;
-        let part = match part {
-            "read" => Part::Read,
-            "write" => Part::Write,
-            "all" => Part::All,
-            "sync" => Part::Sync,
-            _ => return Err(wrong("a number is of read, write, all or sync")),
-        };
-        let number = match (number, number.strip_prefix('p').and_then(|digits| digits.parse::<f64>().ok())) {
-            ("iops", _) => Number::Iops,
-            ("bandwidth", _) if part != Part::Sync => Number::Bandwidth,
-            ("mean", _) => Number::Mean,
-            _ if part == Part::All => return Err(wrong("of all I/Os together a number is iops, bandwidth or mean")),
-            (_, Some(percent)) if (50.0..=99.99).contains(&percent) => Number::Percentile(percent),
-            _ => return Err(wrong("a number is mean, iops, bandwidth, or a percentile from p50 to p99.99")),
-        };
+        let (part, number) = number_of(&self.number)?;
         let limit = match (number, self.below.as_deref(), self.at_least.as_deref()) {
             (Number::Percentile(_) | Number::Mean, Some(below), None) => time(below),
             (Number::Iops, None, Some(least)) => scaled(least, 1.0, units),
@@ -334,7 +394,8 @@ mod tests {
 
     #[test]
     fn the_number_of_units_is_in_the_jobs_of_a_profile_that_asks() {
-        let test = |jobs: &str| ProfileTest { name: "x".to_owned(), jobs: jobs.to_owned(), rules: Vec::new() };
+        let test =
+            |jobs: &str| ProfileTest { name: "x".to_owned(), jobs: jobs.to_owned(), sentence: None, rules: Vec::new() };
         for (jobs, units, expected) in [
             ("numjobs={units}\nbs=4k\n", 7, "numjobs=7\nbs=4k\n"),
             ("rate_iops={2.21 * units}\nrate={0.1*units}m\n", 10, "rate_iops=22\nrate=1m\n"),
@@ -356,6 +417,32 @@ mod tests {
             ("[[test.rule]]", "[[test.rule]]\nadvice = true"),
         ] {
             assert!(text.contains(from) && Profile::from_toml(&text.replace(from, to)).is_err(), "{from} as {to}");
+        }
+    }
+
+    #[test]
+    fn every_profile_without_a_limit_has_a_sentence_of_numbers() {
+        let test = |sentence: &str| ProfileTest {
+            name: "x".to_owned(),
+            jobs: String::new(),
+            sentence: Some(sentence.to_owned()),
+            rules: Vec::new(),
+        };
+        let commits = test("1 user gets {write iops}, 8 users {8 * write iops}, p99 {sync p99}");
+        let numbers = commits.numbers().unwrap();
+        let syncs = SentenceNumber { factor: 1.0, part: Part::Sync, number: Number::Percentile(99.0) };
+        assert_eq!((numbers.len(), numbers[1].factor, numbers[2]), (3, 8.0, syncs));
+        let filled = commits.filled_sentence(["500", "4,000", "2 ms"].map(str::to_owned)).unwrap();
+        assert_eq!(filled, "1 user gets 500, 8 users 4,000, p99 2 ms");
+        for sentence in ["{write}", "{write iops", "{x * write iops}", "{all p99}", "{8 write iops}"] {
+            assert!(test(sentence).numbers().is_err(), "{sentence}");
+        }
+        for (name, text) in PROFILES {
+            let profile = Profile::from_toml(text).unwrap();
+            let is_judged = profile.tests.iter().any(|test| !test.rules.is_empty());
+            let has_number = |test: &ProfileTest| !test.numbers().unwrap().is_empty();
+            assert!(is_judged || profile.tests.iter().all(has_number), "{name}");
+            assert!(Profile::from_toml(&text.replace("iops}", "iopses}")).is_err() != is_judged, "{name}");
         }
     }
 

@@ -3,23 +3,26 @@
 //! Owns the command line, the page to send to others, and the exit status. `survey` has the profiles,
 //! `analysis::question` judges, `rounds` measures, `shown` prints.
 
+mod least;
+mod page;
+mod question;
 mod rounds;
 mod shown;
+#[cfg(test)]
+mod simulated_tests;
 mod units;
 
 use crate::failure::{Failure, NOT_STORAGE};
 use crate::output::Output;
-use crate::pages;
 use crate::streams::is_stdout;
 use analysis::question::Answer;
 use measure::text;
-use report::page::Page;
-use serde_json::Value;
+use plan::Plan;
+use question::Question;
 use session::Session;
 use session::arguments::SessionArgs;
 use session::colour::Colours;
 use shown::Report;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use survey::{PROFILES, Profile};
 
@@ -86,19 +89,6 @@ pub(crate) struct AskArgs {
 /// Exit status after an error, and of a result that is not of the storage. 1 and 2 are answers.
 pub(crate) const ERROR: u8 = 3;
 
-/// A profile with its name, and how it is asked.
-#[derive(Clone, Debug)]
-pub(crate) struct Question {
-    name: String,
-    profile: Profile,
-    /// Number of units that was asked for.
-    units: Option<u32>,
-    /// Seconds of a test.
-    time: u64,
-    rounds: u32,
-    added: Vec<(String, String)>,
-}
-
 pub(crate) fn run(args: &AskArgs) -> Result<u8, Failure> {
     let failed = |failure: Failure| failure.with_status(ERROR);
     let mut session = Session::open(&args.session).map_err(failed)?;
@@ -133,7 +123,7 @@ fn answer(args: &AskArgs, session: &mut Session) -> Result<u8, Failure> {
     let [path] = rest else {
         return Err(Failure::new(format!("name a directory on the disk: plumb ask {} PATH", question.name)));
     };
-    args.page.as_deref().map(|page| check_page(page, &question)).transpose()?;
+    args.page.as_deref().map(|page| page::check(page, &question)).transpose()?;
     measured(&question, Path::new(path), session, &mut out, args)
 }
 
@@ -150,8 +140,10 @@ fn measured(
     }
     question.profile.check_room(path)?;
     // Mistakes of the job files come before any I/O.
-    for test in 0..question.profile.tests.len() {
-        rounds::plan(question, test, 1, path)?;
+    let tests = 0..question.profile.tests.len();
+    let plans: Vec<Plan> = tests.map(|test| rounds::plan(question, test, 1, path)).collect::<Result<_, Failure>>()?;
+    if let Some(remark) = least::remark(question, &plans) {
+        Failure::new(remark).remark(session.verbosity());
     }
     let place = rounds::WorkDirectory::make(path)?;
     let seconds = question.runs() * question.seconds();
@@ -160,7 +152,7 @@ fn measured(
         let rounds = text::counted(u64::from(question.rounds), "round");
         let all = text::span(measure::float(seconds));
         let all = if question.is_searched() { format!("of {all} for each number") } else { format!("{all} in all") };
-        out.write(&format!("{what}; {rounds}, {all}\n"))?;
+        out.write(&shown::on_terminal(&format!("{what}; {rounds}, {all}"), ""))?;
     }
     let (asked, found, search) = units::measured(question, place.path(), session);
     drop(place);
@@ -171,7 +163,7 @@ fn measured(
         } else {
             Colours::of_stdout().paint(&report.text(), &shown::ANSWERS)
         })?;
-        args.page.as_deref().map(|page| write_page(page, &report)).transpose()?;
+        args.page.as_deref().map(|page| page::write(page, &report)).transpose()?;
     }
     let answer = report.answer();
     match found.cut {
@@ -228,78 +220,6 @@ impl AskArgs {
     }
 }
 
-impl Question {
-    /// Seconds of a test with the part that is not counted.
-    fn seconds(&self) -> u64 {
-        self.time + self.warm_up()
-    }
-
-    /// Number of runs: each test in each round.
-    fn runs(&self) -> u64 {
-        u64::from(self.rounds) * self.profile.tests.len() as u64
-    }
-
-    /// Seconds of a test that are not counted.
-    const fn warm_up(&self) -> u64 {
-        self.time.div_ceil(10)
-    }
-
-    /// Number of units that the limits and jobs are for.
-    fn units(&self) -> u32 {
-        self.units.unwrap_or(1)
-    }
-
-    /// True if the answer is a number of units.
-    const fn is_searched(&self) -> bool {
-        self.profile.most.is_some() && self.units.is_none()
-    }
-
-    /// The job file of a test.
-    fn job_file(&self, test: usize) -> Result<String, Failure> {
-        Ok(self.common() + &self.profile.tests[test].jobs_for(self.units())?)
-    }
-
-    /// A job file of all tests, one after another, with the question, limits and sources as comments.
-    fn job_files(&self) -> Result<String, Failure> {
-        let mut text = format!("# {}\n# {}\n", self.profile.question, self.profile.load);
-        text += &self.common();
-        for (at, test) in self.profile.tests.iter().enumerate() {
-            let _ = writeln!(text, "\n# Test {}: {}", at + 1, test.name);
-            for rule in &test.rules {
-                let limit = shown::limit(&rule.rule(self.units())?);
-                let strength = if rule.advice { "should be" } else { "must be" };
-                let _ = writeln!(text, "# {} {strength} {limit}. {} ({})", rule.number, rule.source, rule.date);
-            }
-            let jobs = test.jobs_for(self.units())?;
-            text += &if at == 0 { jobs } else { after_the_others(&jobs) };
-        }
-        Ok(text)
-    }
-
-    /// The section of a job file for the options that the command sets.
-    fn common(&self) -> String {
-        format!("[global]\ntime_based\nruntime={}\nramp_time={}\n", self.time, self.warm_up())
-    }
-
-    /// The number of units in words, if limits are for units: ` for 8 vCPUs`.
-    fn scale(&self) -> String {
-        if self.profile.unit.is_none() { String::new() } else { format!(" for {}", self.counted(self.units())) }
-    }
-
-    /// A number of units in words: `1 vCPU`, `8 vCPUs`.
-    fn counted(&self, units: u32) -> String {
-        text::counted(u64::from(units), self.profile.unit.as_deref().unwrap_or("unit"))
-    }
-}
-
-/// The sections of a test that waits for the jobs before it.
-fn after_the_others(jobs: &str) -> String {
-    match jobs.trim_start().split_once('\n') {
-        Some((first, rest)) => format!("{first}\nstonewall\nnew_group\n{rest}"),
-        None => jobs.to_owned(),
-    }
-}
-
 fn listed(is_json: bool) -> Result<String, Failure> {
     let mut rows = Vec::new();
     for (name, text) in PROFILES {
@@ -320,48 +240,4 @@ fn listed(is_json: bool) -> Result<String, Failure> {
         format!("{name:width$}  {question}{without}\n")
     };
     Ok(rows.iter().map(line).collect())
-}
-
-/// Refuses a file of no known kind, or a picture without limits to draw, before anything is measured.
-fn check_page(path: &Path, question: &Question) -> Result<(), Failure> {
-    let judges = question.profile.tests.iter().any(|test| !test.rules.is_empty());
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    match extension {
-        Some("html" | "pdf") => {}
-        Some("svg" | "png") if judges => {}
-        Some("svg" | "png") => {
-            let name = &question.name;
-            return Err(Failure::at(path, format!("{name} has no limits to draw; a page is .html or .pdf")));
-        }
-        _ => return Err(Failure::at(path, "the page of an answer is .html or .pdf, its picture alone .svg or .png")),
-    }
-    crate::drawing::check_output(path)
-}
-
-/// The columns of the table: id, title, unit.
-const COLUMNS: &[(&str, &str, &str)] = &[
-    ("test", "test", ""),
-    ("number", "number", ""),
-    ("lowest", "lowest round", ""),
-    ("highest", "highest round", ""),
-    ("limit", "limit", ""),
-    ("answer", "answer", ""),
-    ("source", "source", ""),
-];
-
-/// Writes the page, with a picture of the rounds against their limits if there are any.
-fn write_page(path: &Path, report: &Report<'_>) -> Result<(), Failure> {
-    let [answer, rest @ ..] = &report.answers()[..] else { return Ok(()) };
-    let title = format!("{} · {}", report.question.name, report.path.display());
-    let data = report.limits(&title, answer);
-    let picture = |data| pages::picture("limits", &title, "Rounds against limits", data);
-    let cell = |text: String| if text.is_empty() { Value::Null } else { Value::from(text) };
-    let page = Page {
-        sentences: rest.to_vec(),
-        pictures: Some(data).filter(|data| !data.rules.is_empty()).map(picture).transpose()?.into_iter().collect(),
-        numbers: pages::numbers(COLUMNS, report.rows().into_iter().map(|row| row.map(cell).to_vec()).collect()),
-        remarks: report.findings(),
-        ..pages::begun(format!("{}: {}", report.question.name, report.path.display()), answer.clone())
-    };
-    crate::drawing::drawn(path, &page)
 }

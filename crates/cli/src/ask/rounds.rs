@@ -1,15 +1,18 @@
 //! Measures the tests of a question, round after round.
 
-use super::Question;
+use super::question::Question;
 use crate::failure::{Cut, Failure};
 use analysis::question::{Number, Part, Rule, RuleObservation};
 use measure::{Direction, Nanos};
 use model::{PhaseKind, RunResult};
 use plan::Plan;
+use report::sources::PlaceFacts;
+use run::VirtualIntervals;
 use session::arguments::Findings;
 use session::machine::{Machine, parser};
 use session::{Run, Session};
 use std::path::{Path, PathBuf};
+use survey::{ProfileTest, SentenceNumber};
 
 /// A new directory for the files of the tests; dropping it removes them.
 #[derive(Debug)]
@@ -43,8 +46,12 @@ impl Drop for WorkDirectory {
 pub(crate) struct RoundResults {
     /// For each test: for each rule: what each round said.
     pub(crate) rules: Vec<Vec<Vec<RuleObservation>>>,
+    /// For each test: for each number of its sentence: its value in each round that had enough I/Os for it.
+    pub(crate) sentences: Vec<Vec<Vec<f64>>>,
     /// For each test: the rates that each round had.
     pub(crate) rates: Vec<Vec<Vec<Rate>>>,
+    /// Host, disk and date.
+    pub(crate) place: PlaceFacts,
     /// Findings that results are not of the storage.
     pub(crate) findings: Findings,
     /// The seconds after which a burst or a cache was spent, in the round where this was first, and the sentence.
@@ -68,6 +75,7 @@ pub(crate) fn measure(question: &Question, directory: &Path, session: &mut Sessi
     let tests = &question.profile.tests;
     let mut found = RoundResults {
         rules: tests.iter().map(|test| vec![Vec::new(); test.rules.len()]).collect(),
+        sentences: tests.iter().map(|test| vec![Vec::new(); numbers(test).len()]).collect(),
         rates: vec![Vec::new(); tests.len()],
         ..RoundResults::default()
     };
@@ -80,7 +88,12 @@ pub(crate) fn measure(question: &Question, directory: &Path, session: &mut Sessi
         let title = format!("round {} of {}{units}, {}", round + 1, question.rounds, tests[test].name);
         display.round(title.clone(), [Nanos::from_secs(run * question.seconds()), length], Some(all));
         let plan = plan(question, test, run + 1, directory).map_err(Cut::Failed);
-        match plan.and_then(|plan| session.run(Run::new(&title, &plan), &mut display)) {
+        let ran = plan.and_then(|plan| {
+            let mut run = Run::new(&title, &plan);
+            run.options.virtual_intervals = VirtualIntervals::Kept;
+            session.run(run, &mut display)
+        });
+        match ran {
             Ok(result) => {
                 found.keep(question, test, &result);
                 found.findings.add(&result, &session.args().accept);
@@ -107,6 +120,11 @@ pub(super) fn plan(question: &Question, test: usize, number: u64, directory: &Pa
     let parser = parser();
     let parsed = parser.job_file(&format!("{}, {name}", question.name), &text, &machine.surroundings());
     parsed.map(|(plan, _)| plan).map_err(|error| Failure::new(error.to_string()))
+}
+
+/// The numbers of the sentence of a test, which was read with its profile.
+fn numbers(test: &ProfileTest) -> Vec<SentenceNumber> {
+    test.numbers().unwrap_or_default()
 }
 
 /// Refuses in the job file of a test what `--untrusted` refuses. The options that are added to it are the user's.
@@ -136,7 +154,13 @@ impl RoundResults {
             // The profile was read with its rules before anything was measured.
             rounds.extend(rule.rule(question.units()).map(|rule| rule.observe(result)));
         }
+        for (number, values) in numbers(&question.profile.tests[test]).into_iter().zip(&mut self.sentences[test]) {
+            let SentenceNumber { factor, part, number } = number;
+            let value = Rule { part, number, limit: 0.0 }.observe(result).value;
+            values.extend(value.map(|value| value * factor));
+        }
         self.rates[test].push(rates(result));
+        self.place.add(result);
         let spent = [PhaseKind::Burst, PhaseKind::WriteCache];
         let first = result.phases.first().filter(|first| result.phases.len() > 1 && spent.contains(&first.kind));
         if let Some((first, sentence)) = first.zip(result.lasting.as_ref().map(|lasting| lasting.sentence.clone())) {

@@ -1,10 +1,11 @@
 //! The answer as text and as JSON.
 
-use super::Question;
+use super::page::NumberRow;
+use super::question::Question;
 use super::rounds::{Rate, RoundResults};
 use super::units::{Search, TrialAnswer};
 use crate::failure::Failure;
-use analysis::question::{Answer, Number, Part, Rule, RuleObservation, of_rounds, of_rules};
+use analysis::question::{Answer, FEWEST_INTERVALS, Number, Part, Rule, RuleObservation, of_rounds, of_rules};
 use formats::printable;
 use measure::Direction;
 use measure::text;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use session::colour::Tone;
 use std::fmt::Write;
 use std::path::Path;
-use survey::ProfileRule;
+use survey::{ProfileRule, SentenceNumber};
 
 /// The answers to the question of a profile, with their colours on a terminal.
 pub(super) const ANSWERS: [(&str, Tone); 4] =
@@ -92,7 +93,7 @@ impl<'a> Report<'a> {
                 let _ = writeln!(text, "  {}", rates.iter().map(rate).collect::<Vec<_>>().join("; "));
             }
             for judged in self.judged(at) {
-                let _ = writeln!(text, "  {}", judged.line());
+                let _ = write!(text, "  {}", on_terminal(&judged.line(), "    "));
                 let _ = writeln!(text, "    {} ({})", judged.written.source, judged.written.date);
             }
         }
@@ -126,7 +127,11 @@ impl<'a> Report<'a> {
                 let done: usize = self.found.rates.iter().map(Vec::len).sum();
                 format!("No answer, {place}: it was ended after {done} of {} runs.", self.question.runs())
             }
-            (None, _) => format!("No limit is published: these are the numbers {place}, without an answer."),
+            (None, _) => {
+                let first = self.sentences_of_tests().into_iter().next();
+                let first = first.unwrap_or_else(|| "the numbers are above".to_owned());
+                format!("On {}, {first}.", self.path.display())
+            }
             (Some(Answer::Yes), None) => format!("Yes, {place}."),
             (Some(Answer::Yes), Some((seconds, sentence))) => {
                 format!("Yes, {place}, for the first {}: {sentence}", text::span(*seconds))
@@ -138,9 +143,27 @@ impl<'a> Report<'a> {
             ),
         };
         let mut all = vec![format!("{} {answer}", profile.question)];
+        if self.found.cut.is_none() && self.is_of_storage() {
+            let has_limits = self.answer_of_rounds().is_some();
+            let more = self.sentences_of_tests().into_iter().skip(usize::from(!has_limits));
+            all.extend(more.map(|sentence| format!("{sentence}.")));
+            all.extend((!has_limits).then(|| "No limit is published, so there is no yes or no.".to_owned()));
+        }
         all.extend(self.rates_are_enough_for().filter(|_| self.is_of_storage()));
         all.push(format!("Not covered: {}", profile.not_asked));
         all
+    }
+
+    /// The sentences of the tests, with their numbers.
+    fn sentences_of_tests(&self) -> Vec<String> {
+        (0..self.question.profile.tests.len()).filter_map(|test| self.sentence_of(test)).collect()
+    }
+
+    fn sentence_of(&self, test: usize) -> Option<String> {
+        let (test, values) = (&self.question.profile.tests[test], &self.found.sentences[test]);
+        let numbers = test.numbers().unwrap_or_default();
+        let range = |(number, values): (&SentenceNumber, &Vec<f64>)| range_of(number.number, values);
+        test.filled_sentence(numbers.iter().zip(values).map(range))
     }
 
     /// The numbers of units that were tried, a line each.
@@ -220,23 +243,21 @@ impl<'a> Report<'a> {
         }))
     }
 
-    /// The rows of a table: test, number, lowest and highest round, limit, answer and source.
-    pub(super) fn rows(&self) -> Vec<[String; 7]> {
+    /// All numbers with limits, and the rates of all tests.
+    pub(super) fn rows(&self) -> Vec<NumberRow> {
         let mut rows = Vec::new();
         for (at, test) in self.question.profile.tests.iter().enumerate() {
             for judged in self.judged(at) {
-                let [low, high] = judged.ends().unwrap_or_default();
                 let advice = if judged.written.advice { " (advice)" } else { "" };
                 let source = format!("{} ({})", judged.written.source, judged.written.date);
-                rows.push([
-                    test.name.clone(),
-                    judged.written.number.clone(),
-                    low,
-                    high,
-                    format!("{}{advice}", limit(&judged.rule)),
-                    judged.answer_word().to_owned(),
+                rows.push(NumberRow {
+                    test: test.name.clone(),
+                    number: judged.written.number.clone(),
+                    ends: judged.ends().unwrap_or_default(),
+                    limit: format!("{}{advice}", limit(&judged.rule)),
+                    answer: judged.answer_word().to_owned(),
                     source,
-                ]);
+                });
             }
             for direction in Direction::ALL {
                 let rates = || self.found.rates[at].iter().flatten().filter(|rate| rate.direction == direction);
@@ -244,9 +265,9 @@ impl<'a> Report<'a> {
                 let mut row = |what: &str, values: Vec<f64>, shown: fn(f64) -> String| {
                     let ends = (values.iter().copied().reduce(f64::min), values.iter().copied().reduce(f64::max));
                     if let (Some(low), Some(high)) = ends {
-                        let [low, high] = [low, high].map(shown);
-                        let cells = [test.name.clone(), format!("{name} {what}"), low, high];
-                        rows.push(std::array::from_fn(|at| cells.get(at).cloned().unwrap_or_default()));
+                        let (test, number, ends) =
+                            (test.name.clone(), format!("{name} {what}"), [low, high].map(shown));
+                        rows.push(NumberRow { test, number, ends, ..NumberRow::default() });
                     }
                 };
                 row("iops", rates().map(|rate| rate.iops).collect(), |iops| format!("{}/s", text::number(iops)));
@@ -288,6 +309,7 @@ impl<'a> Report<'a> {
             json!({
                 "name": self.question.profile.tests[at].name,
                 "rounds": rounds.collect::<Vec<_>>(),
+                "sentence": self.sentence_of(at).filter(|_| self.is_of_storage()),
                 "rules": self.judged(at).iter().map(RuleAnswer::document).collect::<Vec<_>>(),
             })
         };
@@ -313,6 +335,14 @@ impl<'a> Report<'a> {
     }
 }
 
+/// A line, wrapped on a terminal with room for an indent of two; it stays one for programs that read it.
+pub(super) fn on_terminal(line: &str, indent: &str) -> String {
+    match crate::width::of_stdout() {
+        None => format!("{line}\n"),
+        terminal => crate::width::wrapped(line, indent, crate::width::of_text(terminal).saturating_sub(2)),
+    }
+}
+
 /// `2 of 300 beyond`: what rounds have instead of a percentile for which they have too few I/Os.
 fn beyond(rounds: &[RuleObservation]) -> Option<String> {
     let counts = rounds.iter().filter_map(|round| Some((round.beyond? * measure::float(round.ios), round.ios)));
@@ -330,13 +360,17 @@ impl RuleAnswer<'_> {
     fn line(&self) -> String {
         let ios: u64 = self.rounds.iter().map(|round| round.ios).sum();
         let range = self.range().unwrap_or_else(|| "not measured".to_owned());
-        let yes = self.rounds.iter().filter(|round| round.answer == Answer::Yes).count();
+        let one = if self.answer == Answer::No { Answer::No } else { Answer::Yes };
+        let agree = self.rounds.iter().filter(|round| round.answer == one).count();
         let strength = if self.written.advice { "advised" } else { "wanted" };
         let (number, limit) = (&self.written.number, limit(&self.rule));
         let part = if self.rule.part == Part::Sync { "syncs" } else { "I/Os" };
         let counted = format!("{} {part}", text::number(measure::float(ios)));
-        let said =
-            if self.is_of_storage { format!("{yes} of {} rounds say yes; ", self.rounds.len()) } else { String::new() };
+        let said = if self.is_of_storage {
+            format!("{agree} of {} rounds say {}; ", self.rounds.len(), word(one))
+        } else {
+            String::new()
+        };
         let why = self.reason().map_or_else(String::new, |why| format!("; {why}"));
         format!("{number} {range}, {strength} {limit}: {} ({said}{counted}{why})", self.answer_word())
     }
@@ -348,14 +382,19 @@ impl RuleAnswer<'_> {
         let (yes, no) = (count(|round| round.answer == Answer::Yes), count(|round| round.answer == Answer::No));
         let counts = [
             count(|round| round.ios == 0),
+            count(|round| round.intervals < FEWEST_INTERVALS),
             count(|round| round.value.is_none()),
             count(|round| round.interval.is_none()),
         ];
         (self.is_of_storage && self.answer == Answer::CannotTell).then(|| match counts {
             _ if self.rounds.is_empty() => "nothing was measured".to_owned(),
             [none @ (1..), ..] => format!("{} had none of them", of_all(none)),
-            [_, few @ (1..), _] => format!("{} had too few for {}", of_all(few), self.written.number),
-            [.., short @ (1..)] => format!("{} were too short or too uneven for an interval", of_all(short)),
+            [_, short @ (1..), ..] => {
+                let fewest = self.rounds.iter().map(|round| round.intervals).min().unwrap_or(0);
+                format!("{} too short: {fewest} whole half seconds, and {FEWEST_INTERVALS} are needed", of_all(short))
+            }
+            [_, _, few @ (1..), _] => format!("{} had too few for {}", of_all(few), self.written.number),
+            [.., uneven @ (1..)] => format!("{} too uneven for an interval", of_all(uneven)),
             _ if yes > 0 && no > 0 => "the rounds differ".to_owned(),
             _ => format!("the interval of {} holds the limit", of_all(self.rounds.len() - yes - no)),
         })
@@ -369,7 +408,7 @@ impl RuleAnswer<'_> {
             let ends = round.interval.map(|ends| if self.rule.is_time() { [ends[1], ends[0]] } else { ends });
             let beyond = || beyond(std::slice::from_ref(round)).unwrap_or_else(|| "not measured".to_owned());
             LimitedRound {
-                value: round.value.map_or_else(beyond, |value| number(&self.rule, value)),
+                value: round.value.map_or_else(beyond, |value| number(self.rule.number, value)),
                 times: known(round.value),
                 low: known(ends.map(|[low, _]| low)),
                 high: known(ends.map(|[_, high]| high)),
@@ -395,11 +434,21 @@ impl RuleAnswer<'_> {
     fn ends(&self) -> Option<[String; 2]> {
         let values = || self.rounds.iter().filter_map(|round| round.value);
         let ends = [values().reduce(f64::min)?, values().reduce(f64::max)?];
-        Some(ends.map(|value| number(&self.rule, value)))
+        Some(ends.map(|value| number(self.rule.number, value)))
     }
 
     fn document(&self) -> Value {
-        let round = |round: &RuleObservation| json!({"value": round.value, "interval": round.interval, "beyond": round.beyond, "ios": round.ios, "answer": word(round.answer)});
+        let round = |round: &RuleObservation| {
+            let RuleObservation { value, interval, beyond, ios, intervals, answer, .. } = round;
+            json!({
+                "value": value,
+                "interval": interval,
+                "beyond": beyond,
+                "ios": ios,
+                "intervals": intervals,
+                "answer": word(*answer),
+            })
+        };
         json!({
             "number": self.written.number,
             "unit": match self.rule.number { Number::Iops => "per_second", Number::Bandwidth => "bytes_per_second", _ => "ns" },
@@ -416,16 +465,27 @@ impl RuleAnswer<'_> {
 
 /// A limit in words: `below 10 ms`, `500/s or more`.
 pub(super) fn limit(rule: &Rule) -> String {
-    let number = number(rule, rule.limit);
+    let number = number(rule.number, rule.limit);
     if rule.is_time() { format!("below {number}") } else { format!("{number} or more") }
 }
 
-/// A number of a rule with its unit.
-fn number(rule: &Rule, value: f64) -> String {
-    match rule.number {
+/// A number with its unit.
+fn number(kind: Number, value: f64) -> String {
+    match kind {
         Number::Iops => format!("{}/s", text::number(value)),
         Number::Bandwidth => text::decimal_rate(value),
         Number::Percentile(_) | Number::Mean => text::time(value),
+    }
+}
+
+/// A number of a sentence: the smallest and the largest of the rounds; the sentence itself says `per second`.
+fn range_of(kind: Number, values: &[f64]) -> String {
+    let shown = |value: f64| if kind == Number::Iops { text::number(value) } else { number(kind, value) };
+    let ends = values.iter().copied().reduce(f64::min).zip(values.iter().copied().reduce(f64::max));
+    match ends.map(|(low, high)| [low, high].map(shown)) {
+        None => "not known (too few I/Os)".to_owned(),
+        Some([low, high]) if low == high => low,
+        Some([low, high]) => format!("{low} to {high}"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Measures for how many units a disk is enough: `analysis::units` says which number is next, rounds answer it.
 
-use super::Question;
+use super::question::Question;
 use super::rounds::{self, RoundResults};
 use super::shown::Report;
 use analysis::question::{Answer, Number};
@@ -58,7 +58,7 @@ pub(super) fn measured(
             UnitStep::Ended(size) => return (last.0, last.1, Some(Search { size, ..search })),
             UnitStep::Look(units) => Question { rounds: 1, time: look(question.time), ..question.with(units) },
             UnitStep::Rounds(units) => {
-                let time = needed(question, iops_of_a_unit * f64::from(units)).max(question.time);
+                let time = needed_of_all(question, iops_of_a_unit * f64::from(units)).max(question.time);
                 Question { time, ..question.with(units) }
             }
         };
@@ -93,13 +93,18 @@ const fn look(time: u64) -> u64 {
 }
 
 /// Seconds in which a test with this rate of I/Os can keep its rarest percentile.
-fn needed(question: &Question, iops: f64) -> u64 {
+fn needed_of_all(question: &Question, iops: f64) -> u64 {
     let rules = question.profile.tests.iter().flat_map(|test| &test.rules).filter(|rule| !rule.advice);
-    let rarest = rules.filter_map(|rule| match rule.rule(1).ok()?.number {
-        Number::Percentile(percent) => Some(1.0 - percent / 100.0),
+    let percentiles = rules.filter_map(|rule| match rule.rule(1).ok()?.number {
+        Number::Percentile(percent) => Some(percent),
         _ => None,
     });
-    let seconds = rarest.map(|share| NEEDED / share / iops.max(1.0)).fold(0.0, f64::max);
+    percentiles.map(|percent| needed(percent, iops)).max().unwrap_or(0)
+}
+
+/// Seconds in which a test with this rate of I/Os can keep a percentile.
+pub(super) fn needed(percent: f64, iops: f64) -> u64 {
+    let seconds = NEEDED / (1.0 - percent / 100.0) / iops.max(1.0);
     measure::Nanos::from_secs_f64(seconds.min(86_400.0)).get().div_ceil(1_000_000_000)
 }
 
@@ -140,7 +145,7 @@ mod tests {
             added: Vec::new(),
         };
         // 3.5 in 10,000 of 30 frames per second and stream.
-        assert_eq!((needed(&question, 30.0), needed(&question, 600.0)), (1167, 59));
+        assert_eq!((needed_of_all(&question, 30.0), needed(99.99, 600.0)), (1167, 59));
         assert!(question.is_searched() && !question.with(3).is_searched());
         assert_eq!(question.with(3).scale(), " for 3 streams");
     }

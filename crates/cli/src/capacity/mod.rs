@@ -263,6 +263,7 @@ fn page(report: &Report<'_>) -> Result<Page, Failure> {
     let sentences = report.sentences();
     let picture = pages::picture("capacity", &title, "Response time over the rate", data(report, &title, &sentences))?;
     Ok(Page {
+        places: vec![report.found.place.place(report.target.to_owned())],
         sentences: sentences.get(1..).unwrap_or_default().to_vec(),
         // With one I/O at a time alone there is no rate to draw.
         pictures: if report.rows().is_empty() { Vec::new() } else { vec![picture] },

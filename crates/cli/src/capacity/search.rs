@@ -7,6 +7,7 @@ use analysis::capacity::{Conclusion, Counts, Goal, Limit, Patience, Search, Stag
 use measure::Nanos;
 use measure::text;
 use model::RunResult;
+use report::sources::PlaceFacts;
 use session::arguments::Findings;
 use session::machine::{Machine, parser};
 use session::progress::Display;
@@ -97,6 +98,8 @@ pub(crate) struct SearchResult {
     pub(crate) rows: Vec<TrialRow>,
     /// Findings that results are not of the storage.
     pub(crate) findings: Findings,
+    /// Host, disk and date.
+    pub(crate) place: PlaceFacts,
     /// The tester by itself, if it was late.
     pub(crate) sender: Option<Sender>,
     /// Reason why another engine was used than the usual one.
@@ -116,6 +119,7 @@ pub(crate) fn measure(question: Question, target: &SurveyTarget, session: &mut S
         session,
         rows: Vec::new(),
         findings: Findings::default(),
+        place: PlaceFacts::default(),
         sender: None,
         engine_because: None,
         display,
@@ -124,8 +128,8 @@ pub(crate) fn measure(question: Question, target: &SurveyTarget, session: &mut S
     };
     let ending = measurement.all();
     measurement.display.clear();
-    let Measurement { question, rows, findings, sender, engine_because, search, .. } = measurement;
-    SearchResult { question, rows, findings, sender, engine_because, spent: search.spent(), ending }
+    let Measurement { question, rows, findings, place, sender, engine_because, search, .. } = measurement;
+    SearchResult { question, rows, findings, place, sender, engine_because, spent: search.spent(), ending }
 }
 
 /// The search with its trials so far.
@@ -135,6 +139,7 @@ struct Measurement<'a> {
     session: &'a mut Session,
     rows: Vec<TrialRow>,
     findings: Findings,
+    place: PlaceFacts,
     sender: Option<Sender>,
     engine_because: Option<String>,
     search: Search,
@@ -202,6 +207,7 @@ impl Measurement<'_> {
     fn counted(&mut self, title: &str, sending: Sending, seconds: f64) -> Result<(TrialNumbers, f64), Cut> {
         let (result, rate) = self.trial_of(title, sending, seconds)?;
         self.findings.add(&result, &self.session.args().accept);
+        self.place.add(&result);
         self.session.count(&result.notes);
         self.session.keep(&result);
         Ok((TrialNumbers::of(&result, &self.question.slos), rate))

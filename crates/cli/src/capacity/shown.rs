@@ -450,6 +450,7 @@ mod tests {
             question,
             rows: Vec::new(),
             findings: session::arguments::Findings::default(),
+            place: report::sources::PlaceFacts::default(),
             sender: Some(Sender { offered: 4e5, done: 3.8e5, late: 0.03, over: 0.12 }),
             engine_because: Some("control group /a limits vda to 3000 reads/s".to_owned()),
             spent: 60.0,

@@ -102,9 +102,12 @@ fn places(page: &mut String, places: &[Place]) {
 }
 
 fn contents(page: &mut String, of: &Page) {
-    let count = of.pictures.len();
-    let pictures = if count == 1 { "1 picture".to_owned() } else { format!("{count} pictures") };
-    page.push_str(&format!("<nav aria-label=\"Contents\"><details><summary>Contents: {pictures}"));
+    let pictures = match of.pictures.len() {
+        0 => String::new(),
+        1 => ": 1 picture".to_owned(),
+        count => format!(": {count} pictures"),
+    };
+    page.push_str(&format!("<nav aria-label=\"Contents\"><details><summary>Contents{pictures}"));
     let mut sections = vec![("numbers", "All numbers")];
     if !of.checks.is_empty() {
         sections.push(("checks", "Checks"));

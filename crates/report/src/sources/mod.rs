@@ -16,6 +16,7 @@ mod systems;
 mod time;
 
 pub use native::glance;
+pub use place::PlaceFacts;
 
 use crate::data::MOST_IN_WORDS;
 use crate::data::of_measurements::MeasuredRow;
@@ -64,7 +65,7 @@ pub struct Source {
     monitored_runs: Vec<Test>,
     pub(crate) judged: Vec<CheckedResult>,
     /// Where and when the results were measured.
-    pub(crate) places: place::Facts,
+    pub(crate) places: place::PlaceFacts,
     /// The formats of what is not a result: rows of iozone and iostat, logs.
     pub(crate) formats: Vec<&'static str>,
     /// Sentences of a survey.

@@ -11,9 +11,9 @@ use model::{DeviceFacts, RunResult};
 const MOST_PLACES: usize = 4;
 const MOST_VALUES: usize = 3;
 
-/// Facts about the results of a source, each once.
+/// Facts about results, each once: target, host, date and disk.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Facts {
+pub struct PlaceFacts {
     /// Target of a survey, which names its work files itself.
     pub(super) surveyed: Option<String>,
     targets: Vec<String>,
@@ -26,8 +26,15 @@ pub(crate) struct Facts {
     ended: Option<(u64, u64)>,
 }
 
-impl Facts {
-    pub(super) fn add(&mut self, result: &RunResult) {
+impl PlaceFacts {
+    /// The place, for the first screen of a page: these results are of files in this directory or on this device.
+    pub fn place(&self, target: String) -> Place {
+        let facts = PlaceFacts { surveyed: Some(target), ..self.clone() };
+        Place { system: String::new(), facts: facts.shown() }
+    }
+
+    /// Adds those of a result.
+    pub fn add(&mut self, result: &RunResult) {
         let monitored = result.monitored.as_ref();
         for target in monitored.into_iter().flat_map(|monitored| &monitored.targets) {
             push_new(&mut self.targets, target.path.clone());
@@ -51,7 +58,7 @@ impl Facts {
     }
 
     /// Adds those of another source of the same system.
-    fn merge(&mut self, other: &Facts) {
+    fn merge(&mut self, other: &PlaceFacts) {
         self.surveyed = self.surveyed.take().or_else(|| other.surveyed.clone());
         other.targets.iter().for_each(|target| push_new(&mut self.targets, target.clone()));
         other.hosts.iter().for_each(|host| push_new(&mut self.hosts, host.clone()));
@@ -111,7 +118,7 @@ fn dates(first: u64, last: u64) -> String {
 
 /// The places of all systems, the first few of them.
 pub(super) fn all(sources: &[Source]) -> Vec<Place> {
-    let mut found: Vec<(String, Facts)> = Vec::new();
+    let mut found: Vec<(String, PlaceFacts)> = Vec::new();
     for (source, name) in sources.iter().zip(systems::names(sources)) {
         match found.iter_mut().find(|(system, _)| *system == name) {
             Some((_, facts)) => facts.merge(&source.places),
