@@ -5,6 +5,7 @@
 
 use super::other_work::{OtherWork, Tried, retried};
 use super::setups::{self, shell};
+use super::unusual::{self, Setting};
 use super::{Finding, findings, findings_of_tests, fio};
 use house::{Cases, LoopDevice, Mounted, Tmpfs};
 use std::path::{Path, PathBuf};
@@ -114,13 +115,14 @@ const GATE: [(Place, &str); 5] = [
 pub(super) struct Run {
     pub(super) place: Place,
     pub(super) name: &'static str,
-    words: &'static str,
-    lasts: Lasts,
+    pub(super) words: &'static str,
+    pub(super) lasts: Lasts,
+    pub(super) setting: Setting,
 }
 
 /// The length of a run.
 #[derive(Clone, Copy, Debug)]
-enum Lasts {
+pub(super) enum Lasts {
     Seconds(u32),
     AsLongAsItTakes,
 }
@@ -132,12 +134,10 @@ const SECONDS: u32 = 4;
 pub(super) fn runs_at(place: Place) -> impl Iterator<Item = Run> {
     let lists = [(TIMED, Lasts::Seconds(SECONDS)), (ONCE, Lasts::AsLongAsItTakes), (COMMANDS, Lasts::AsLongAsItTakes)];
     let loads = lists.into_iter().flat_map(|(list, lasts)| list.iter().map(move |load| (load, lasts)));
-    loads.filter(move |((_, places, _), _)| places.contains(&place)).map(move |(&(name, _, words), lasts)| Run {
-        place,
-        name,
-        words,
-        lasts,
-    })
+    let usual = loads.filter(move |((_, places, _), _)| places.contains(&place));
+    let usual =
+        usual.map(move |(&(name, _, words), lasts)| Run { place, name, words, lasts, setting: Setting::Nothing });
+    usual.chain(unusual::RUNS.iter().filter(move |run| run.place == place).copied())
 }
 
 impl Run {
@@ -205,6 +205,7 @@ impl Made {
         let words = [("{file}", self.target.as_path()), ("{json}", &json), ("{folder}", folder)]
             .iter()
             .fold(run.words.to_owned(), |words, (from, to)| words.replace(from, &to.display().to_string()));
+        let setting = run.setting.make(&self.target, self.folder.path());
         let found = match run.words.starts_with("--") {
             true => {
                 let time = match run.lasts {
@@ -212,7 +213,8 @@ impl Made {
                     Lasts::AsLongAsItTakes => String::new(),
                 };
                 let file = self.target.display();
-                findings(fio(&format!("--name=a --filename={file} --size=32m --percentile_list=50 {time} {words}")))
+                let words = format!("--name=a --filename={file} --size=32m --percentile_list=50 {time} {words}");
+                findings(setting.inside(fio(&words)))
             }
             false => {
                 let _ = std::fs::remove_file(&json);
@@ -226,12 +228,15 @@ impl Made {
 
 /// The findings that accuse an honest run: all, but that memory is memory, which must be said, and that it is as fast
 /// as the tester; and that btrfs, which writes its trees with each flush, writes ten times what it was given.
-pub(super) fn accusations(place: Place, found: &[Finding]) -> Vec<Finding> {
+pub(super) fn accusations(run: &Run, found: &[Finding]) -> Vec<Finding> {
+    let place = run.place;
     let in_memory = matches!(place, LoopOverMemory | Place::Tmpfs);
     let says_so = |(check, sentence): &Finding| check == "backing" && sentence.contains("memory");
     let of_trees = |finding: &Finding| place == Btrfs && finding.0 == "amplification";
-    let is_true =
-        |finding: &Finding| of_trees(finding) || (in_memory && (says_so(finding) || finding.0 == "client CPU"));
+    let is_true = |finding: &Finding| {
+        let of_memory = in_memory && (says_so(finding) || finding.0 == "client CPU");
+        of_trees(finding) || of_memory || run.setting.explains(finding)
+    };
     let (truth, mut others): (Vec<Finding>, Vec<Finding>) = found.iter().cloned().partition(is_true);
     if in_memory && !truth.iter().any(says_so) {
         others.push(("backing".to_owned(), "not a word about memory".to_owned()));
@@ -241,7 +246,7 @@ pub(super) fn accusations(place: Place, found: &[Finding]) -> Vec<Finding> {
 
 /// A run of the table: it is repeated if it is accused while other processes are at work.
 pub(super) fn judged(made: &Made, run: &Run) -> Tried<Vec<Finding>> {
-    retried(|| accusations(run.place, &made.run(run)), Vec::is_empty)
+    retried(|| accusations(run, &made.run(run)), Vec::is_empty)
 }
 
 /// Adds the runs to the tests of the group: those of the gate, and each other one on request.
@@ -279,7 +284,7 @@ fn gate_run(run: Run) -> Result<(), String> {
     let made = Made::new(run.place);
     for attempt in 1.. {
         let work = OtherWork::start();
-        let found = accusations(run.place, &made.run(&run));
+        let found = accusations(&run, &made.run(&run));
         let others = work.others();
         let is_explained = |(check, _): &Finding| match run.place {
             LoopOverMemory => others.are_busy() && is_true_when_busy(run.place, check),

@@ -14,6 +14,7 @@ mod seldom;
 mod setups;
 mod sweeps;
 mod table;
+mod unusual;
 
 use crate::context::{self, place};
 use house::{Cases, Run, Transcript};

@@ -250,6 +250,9 @@ pub(super) fn detector() -> Result<(), String> {
     for (file, accusations) in elsewhere::genuine_reports() {
         add_genuine(&mut table, &file, &accusations);
     }
+    for (name, accusations) in elsewhere::reports_of_groups() {
+        add_genuine(&mut table, Path::new(&name), &accusations);
+    }
     for place in honest::PLACES {
         let made = honest::Made::new(place);
         for run in honest::runs_at(place) {

@@ -111,3 +111,14 @@ pub(super) const SELDOM: &[Load] = &[
     load("prio", "--ioengine=libaio --iodepth=8 --rw=randread --bs=4k {direct} --cmdprio_percentage=30 --cmdprio_class=2 --runtime=100ms --time_based --size=4m"),
     load("openrate", "--ioengine=libaio --iodepth=8 --rw=randread --bs=4k {direct} --rate_iops=300 --rate_process=poisson --runtime=100ms --time_based --size=4m"),
 ];
+
+/// Groups of jobs on a disk, like and unlike, whose disks are read long enough to be compared.
+#[rustfmt::skip]
+pub(super) const GROUPS: &[Load] = &[
+    load("group: like jobs", "--ioengine=libaio {direct} --size=8m --runtime=2 --time_based --group_reporting --name=a --numjobs=3 --rw=randread --bs=4k --iodepth=4"),
+    load("group: two depths", "--ioengine=libaio {direct} --size=8m --runtime=2 --time_based --group_reporting --name=a --rw=randread --bs=4k --iodepth=16 --name=b --rw=randread --bs=4k --iodepth=1"),
+    load("group: two sizes", "--ioengine=libaio {direct} --size=8m --runtime=2 --time_based --group_reporting --name=a --rw=randread --bs=4k --iodepth=2 --name=b --rw=randread --bs=64k --iodepth=2"),
+    load("group: a reader and a writer", "--ioengine=libaio {direct} --size=8m --runtime=2 --time_based --group_reporting --name=a --rw=randread --bs=4k --iodepth=16 --name=b --rw=write --bs=64k"),
+    load("group: one with a rate", "--ioengine=libaio {direct} --size=8m --runtime=2 --time_based --group_reporting --name=a --rw=randread --bs=4k --rate_iops=200 --name=b --rw=randread --bs=4k --iodepth=8"),
+    load("group: after a ramp", "--ioengine=libaio {direct} --size=8m --runtime=2 --time_based --group_reporting --ramp_time=1 --name=a --numjobs=2 --rw=read --bs=1m --iodepth=4"),
+];

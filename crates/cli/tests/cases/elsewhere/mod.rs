@@ -10,7 +10,7 @@ mod loads;
 use crate::context::{place, plumb};
 use doctored::DOCTORED;
 use house::{Cases, Run, Tmpfs, oracle_run};
-use loads::{Load, OFTEN, SELDOM};
+use loads::{GROUPS, Load, OFTEN, SELDOM};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -39,7 +39,9 @@ pub(super) fn groups() -> Vec<Cases> {
     }
     live = house::tests!(live, kept_reports_are_not_called_false, no_form_of_fio_2_is_called_false);
     // The processors are shared by all its runs.
-    let all = Cases::new("elsewhere", 1).on_request("all_loads_in_all_forms_of_each_fio", all_loads);
+    let all = Cases::new("elsewhere", 1)
+        .on_request("all_loads_in_all_forms_of_each_fio", all_loads)
+        .on_request("groups_of_each_fio", groups_of_each_fio);
     vec![live, all]
 }
 
@@ -110,6 +112,25 @@ pub(super) fn genuine_reports() -> Vec<(PathBuf, Vec<String>)> {
         (file, found)
     });
     judged.collect()
+}
+
+/// Groups of jobs, like and unlike, in JSON by each fio program on the disk, with the lines that call them false.
+pub(super) fn reports_of_groups() -> Vec<(String, Vec<String>)> {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let of = |(version, program): &(String, PathBuf), load: &Load| {
+        let made = report(program, load, "--direct=1", &["--output-format=json"], directory.path());
+        let lines = made.map_or_else(|why| vec![why], |file| accusations(&said_of(&file), Some(load)));
+        (format!("{version}: {}", load.name), lines)
+    };
+    programs().iter().flat_map(|program| GROUPS.iter().map(move |load| of(program, load))).collect()
+}
+
+fn groups_of_each_fio() -> Result<(), String> {
+    let reports = reports_of_groups();
+    println!("{} reports of groups", reports.len());
+    let found: Vec<String> =
+        reports.into_iter().filter(|(_, lines)| !lines.is_empty()).map(|row| format!("{row:?}")).collect();
+    if found.is_empty() { Ok(()) } else { Err(found.join("\n")) }
 }
 
 /// The name of each changed report, and the test that the change is found.
