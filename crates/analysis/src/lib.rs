@@ -28,7 +28,9 @@ pub mod units;
 #[cfg(test)]
 mod fixtures;
 
-pub use checks::{CHECKS, Check, Needs, advice, check, grade, grade_title, is_finding, is_shown, no_grade, unchecked};
+pub use checks::{
+    CHECKS, Check, Needs, advice, check, check_iozone_row, grade, grade_title, is_finding, is_shown, no_grade, unchecked,
+};
 pub use findings::{
     FindingGroup, Strictness, StrictnessError, by_check, check_named, check_word, check_words, verdict_line,
 };

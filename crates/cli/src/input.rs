@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output::Verbosity;
 use analysis::compare::Metric;
 use analysis::report_card::{self, PROFILES, Profile};
-use formats::results::{LocatedResult, Results, results};
+use formats::results::{LocatedResult, LocatedRow, Results, results};
 use formats::stream::Repeats;
 use formats::sweep::LogKind;
 use model::reading::Damage;
@@ -143,9 +143,35 @@ pub(crate) fn read_results(path: &Path, verbosity: Verbosity) -> Result<(Vec<Loc
     Ok(results_in(path, &read_bytes(path)?, verbosity))
 }
 
+/// The same with the rows of iozone's tables, which checks judge though they are no results.
+pub(crate) fn read_with_rows(
+    path: &Path,
+    verbosity: Verbosity,
+) -> Result<(Vec<LocatedResult>, Vec<LocatedRow>, usize), Failure> {
+    if is_empty_log(path) {
+        remark_empty_log(path, verbosity);
+        return Ok((Vec::new(), Vec::new(), 0));
+    }
+    let mut all = results(&read_bytes(path)?);
+    let rows = std::mem::take(&mut all.iozone);
+    if !rows.is_empty() && all.found.is_empty() && all.damages.is_empty() {
+        return Ok((Vec::new(), rows, 0));
+    }
+    if !rows.is_empty() {
+        all.without_result.clear();
+    }
+    let (found, damaged) = reported(path, all, verbosity);
+    Ok((found, rows, damaged))
+}
+
 /// The same for the content of a file.
 pub(crate) fn results_in(path: &Path, bytes: &[u8], verbosity: Verbosity) -> (Vec<LocatedResult>, usize) {
-    let Results { found, damages, repeats, without_result } = results(bytes);
+    reported(path, results(bytes), verbosity)
+}
+
+/// Reports damage, and that there is no result.
+fn reported(path: &Path, all: Results, verbosity: Verbosity) -> (Vec<LocatedResult>, usize) {
+    let Results { found, damages, repeats, without_result, iozone: _ } = all;
     damages.iter().for_each(|damage| print_damage(path, damage));
     print_repeats(path, &repeats, verbosity);
     // A damaged place says itself why there is none.

@@ -134,7 +134,7 @@ const TABLE: &[(Origin, [Cell; 7])] = &[
         [
             (Shown::Rows, &["write     -     -     4K w"]),
             (Shown::Readings, &["iozone"]),
-            (Shown::Check, &[NO_JOBS]),
+            (Shown::Check, &["results judged", "busy users"]),
             (Shown::Grade, &[NO_LEVELS]),
             (Shown::Explain, &[NO_JOBS]),
             (Shown::Pictures, &["surface:1"]),
@@ -256,7 +256,7 @@ const WHERE: &[(Origin, [FactCell; 5])] = &[
             (Fact::Percentiles, Shown::Explain, &[NO_JOBS]),
             (Fact::Depth, Shown::Explain, &[NO_JOBS]),
             (Fact::System, Shown::Page, &[NO_MACHINE]),
-            (Fact::Findings, Shown::Check, &[NO_JOBS]),
+            (Fact::Findings, Shown::Check, &["for lack of what they need"]),
         ],
     ),
     (

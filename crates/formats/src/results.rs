@@ -7,7 +7,7 @@ use crate::stream::{Event, Parser, Repeats};
 use crate::{echoed, fio, native, result_as_reading};
 use measure::{Nanos, PerDirection};
 use model::measurement::PERCENTS;
-use model::reading::{Content, Damage, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadRun, Reading};
+use model::reading::{Content, Damage, IozoneRow, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadRun, Reading};
 use model::{JobResult, LatencyStatistics, Measurement, Origin, RunResult};
 use serde_json::Value;
 
@@ -33,6 +33,17 @@ pub struct Results {
     pub repeats: Repeats,
     /// The formats of readings without a result: rows of iozone and iostat, logs.
     pub without_result: Vec<&'static str>,
+    /// The rows of iozone among these.
+    pub iozone: Vec<LocatedRow>,
+}
+
+/// A row of iozone's table and its position in a file.
+#[derive(Clone, Debug)]
+pub struct LocatedRow {
+    /// Line number, from 1.
+    pub line: u64,
+    /// The row.
+    pub row: IozoneRow,
 }
 
 /// Returns all results in a text.
@@ -52,6 +63,9 @@ pub fn results(bytes: &[u8]) -> Results {
     let mut parser = Parser::of_results(|event| match event {
         Event::Reading(reading) => {
             let format = reading.format;
+            if let Content::Iozone(row) = &reading.found {
+                results.iozone.push(LocatedRow { line: reading.line, row: IozoneRow::clone(row) });
+            }
             match of_reading(reading) {
                 Some(located) => results.found.push(located),
                 None if results.without_result.contains(&format) => {}

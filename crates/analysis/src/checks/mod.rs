@@ -16,6 +16,7 @@ mod file_properties;
 mod flush_effect;
 mod holes;
 mod impossible_plan;
+mod iozone_row;
 pub(crate) mod late_sender;
 mod limiter;
 mod link_ceiling;
@@ -31,6 +32,8 @@ mod throttled;
 mod too_short;
 mod tool_share;
 mod two_latencies;
+
+pub use iozone_row::check_iozone_row;
 
 pub(crate) use busy_users::{LEAST_SHARE as LEAST_BUSY_SHARE, MOST_SHARE as MOST_BUSY_SHARE};
 

@@ -7,9 +7,9 @@ use crate::streams::{self, OutputArgs};
 use crate::width;
 use analysis::Strictness;
 use formats::printable;
-use formats::results::LocatedResult;
+use formats::results::{LocatedResult, LocatedRow};
 use measure::text;
-use model::Note;
+use model::{Note, RunResult};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -67,12 +67,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8, Failure> {
     let mut tally = Tally::default();
     let mut documents = Vec::new();
     for path in &args.files {
-        let (mut found, damaged) = input::read_results(path, args.written.streams.verbosity())?;
+        let (mut found, rows, damaged) = input::read_with_rows(path, args.written.streams.verbosity())?;
+        found.iter_mut().for_each(|located| analysis::judge(&mut located.result));
+        found.extend(rows.into_iter().map(judged_row));
         tally.damaged += damaged;
-        for located in &mut found {
-            analysis::judge(&mut located.result);
-            tally.add(located, args);
-        }
+        found.iter().for_each(|located| tally.add(located, args));
         if args.written.streams.json {
             documents.extend(found.iter().map(|located| document(path, located)));
             continue;
@@ -87,6 +86,13 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8, Failure> {
         out.write(&fitted(&summary(&tally), columns))?;
     }
     Ok(if tally.refused > 0 { STRICT } else { input::status(tally.results, tally.damaged) })
+}
+
+/// A row of iozone's table with its remarks.
+fn judged_row(LocatedRow { line, row }: LocatedRow) -> LocatedResult {
+    let [record, file] = [row.record_bytes, row.file_bytes].map(text::rounded_size);
+    let result = RunResult { notes: analysis::check_iozone_row(&row), ..RunResult::default() };
+    LocatedResult { line, title: format!("records of {record} in {file}"), result }
 }
 
 /// Each line wrapped for a terminal; in a pipe a line stays a line.
