@@ -5,8 +5,8 @@ pub(crate) use measure::float;
 use measure::{Direction, Nanos};
 use model::reading::ReadJob;
 use model::{
-    DeviceFacts, DeviceGain, DeviceUsage, Interval, JobResult, LatencyStatistics, Monitored, RunResult, TargetFacts,
-    WorkerGain,
+    DeviceFacts, DeviceGain, DeviceUsage, FileAttribute, Interval, JobResult, LatencyStatistics, Monitored, MountFacts,
+    RunResult, TargetFacts, WorkerGain,
 };
 use plan::Workload;
 use std::collections::BTreeMap;
@@ -39,6 +39,18 @@ impl<'a> RunFacts<'a> {
     /// Jobs that did I/O.
     pub(crate) fn jobs(&self) -> impl Iterator<Item = &'a JobResult> {
         busy_jobs(self.result)
+    }
+
+    /// Bytes that the devices read for the workers, in the steady part. `None` if the kernel counts reads on another
+    /// account than that of the workers, as those of helper threads and of io_uring.
+    pub(crate) fn reads_of_workers(&self) -> Option<u64> {
+        /// The calls of read and their like are on the account of the thread that made them.
+        const COUNTED: f64 = 0.9;
+        let asked = self.steady.bytes[0];
+        let accounts = || self.steady.workers.iter().filter_map(|worker| worker.io_bytes);
+        let called = accounts().map(|account| account[0]).fold(0, u64::saturating_add);
+        let read = accounts().map(|account| account[2]).fold(0, u64::saturating_add);
+        (asked > 0 && float(called) >= COUNTED * float(asked)).then_some(read)
     }
 
     /// Other members of the same run on this machine, if there are any: their I/O is not that of other programs.
@@ -136,6 +148,12 @@ pub(crate) fn flushes(result: &RunResult) -> u64 {
 /// True if a target is a file on a file system that stores data on a device.
 pub(crate) fn on_files(monitored: &Monitored) -> bool {
     monitored.targets.iter().any(|target| target.mount.is_some())
+}
+
+/// True if each write to the target is durable before it completes, by its mount or its attribute.
+pub(crate) fn is_synchronous(target: &TargetFacts) -> bool {
+    let by_mount = |mount: &MountFacts| mount.options.split(',').any(|option| option == "sync");
+    target.mount.as_ref().is_some_and(by_mount) || target.attributes.contains(&FileAttribute::Synchronous)
 }
 
 /// True if most writes were past the end of their files: each needs the file for itself, to change its size.

@@ -74,6 +74,8 @@ pub struct Layer {
     pub options: Option<String>,
     /// True if a loop device bypasses the page cache of its backing file.
     pub bypasses_page_cache: Option<bool>,
+    /// Position of a loop device's or partition's first byte in the file or device below.
+    pub first_byte: Option<u64>,
     /// Positions of the layers directly below, in the same list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub below: Vec<usize>,

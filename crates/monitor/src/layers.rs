@@ -316,6 +316,7 @@ impl WayDown<'_, '_> {
         let at = self.push(Layer { name: device.name().to_owned(), device: true, ..Layer::default() })?;
         let (kind, bottom) = bottom_of(self.all.root, device);
         kind.clone_into(&mut self.found[at].kind);
+        self.found[at].first_byte = device.first_byte();
         if let Some(file) = device.backing_file().filter(|_| !device.is_partition()) {
             self.found[at].held_by = Some(file.display().to_string());
             self.found[at].bypasses_page_cache = device.bypasses_page_cache();

@@ -124,7 +124,7 @@ fn a_file_is_on_its_file_system_its_partition_and_its_disk() {
 fn a_loop_device_leads_to_the_file_system_of_its_file() {
     let mounts = [ROOT, TMP, "40 27 7:1 / /mnt/l rw - xfs /dev/loop1 rw"];
     let recorded = disk(RecordedTree::with_mounts(&mounts))
-        .device("loop0", "7:0", &[("loop/backing_file", "/data/image"), ("loop/dio", "1")])
+        .device("loop0", "7:0", &[("loop/backing_file", "/data/image"), ("loop/dio", "1"), ("loop/offset", "512")])
         .device("loop1", "7:1", &[("loop/backing_file", "/tmp/image")])
         .device("loop2", "7:2", &[]);
     assert_eq!(recorded.ways("/dev/loop0"), ["loop0 loop > / ext4 > sda1 partition > sda disk: disk"]);
@@ -132,6 +132,7 @@ fn a_loop_device_leads_to_the_file_system_of_its_file() {
     assert_eq!(recorded.ways("/dev/loop2"), ["loop2 loop: unknown, it has no backing file"]);
     let layers = Layers::new(recorded.root.path(), &recorded).under(Path::new("/dev/loop0"));
     assert_eq!((layers[0].bypasses_page_cache, layers[0].held_by.as_deref()), (Some(true), Some("/data/image")));
+    assert_eq!(layers[0].first_byte, Some(512));
 }
 
 #[test]

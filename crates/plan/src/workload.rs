@@ -43,6 +43,9 @@ pub struct Workload {
     /// True if blocks hold what a verification needs, and the plan says to read none of them back (`do_verify=0`).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub verification_off: bool,
+    /// Writes may begin or end within a page of 4 KiB, by their sizes, alignment or offset.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub writes_parts_of_pages: bool,
     /// I/O before the measured part.
     pub ramp: Nanos,
     /// Bytes of I/O before the measured part, of all workers that are reported together; 0 for none.
@@ -66,6 +69,19 @@ pub struct Workload {
     /// Of another program's report only the pattern and the engine are known; all else has its default. Not stored.
     #[serde(skip)]
     pub is_outline: bool,
+}
+
+fn writes_parts_of_pages(job: &JobPlan) -> bool {
+    const PAGE: u64 = 4096;
+    let is_part = |bytes: u64| !bytes.is_multiple_of(PAGE);
+    let begins_within = |place: Extent| matches!(place, Extent::Bytes(bytes) if is_part(bytes));
+    let (load, files) = (&job.load, &job.files);
+    let step = load.align.write.map_or(0, u64::from);
+    load.unaligned_sizes
+        || is_part(u64::from(load.block_size.write.smallest()))
+        || is_part(step)
+        || begins_within(files.offset)
+        || begins_within(files.offset_increment)
 }
 
 fn is_of_data(work: &Work) -> bool {
@@ -218,6 +234,7 @@ impl Workload {
             verifies_only: job.verify.as_ref().is_some_and(|verify| verify.only),
             verifies: job.verify.as_ref().is_some_and(|verify| verify.check),
             verification_off: job.verify.as_ref().is_some_and(|verify| !verify.check),
+            writes_parts_of_pages: writes_parts_of_pages(job),
             ramp: job.limits.ramp,
             ramp_bytes: job.limits.ramp_bytes,
             runtime: job.limits.runtime,

@@ -3,6 +3,7 @@
 //! Signals: bytes requested, sectors of the topmost devices, I/O caused by the workers (/proc/PID/io).
 
 use super::note;
+use crate::limiter::device::page_reads_below;
 use crate::run_facts::{RunFacts, float, flushes, on_files};
 use measure::text;
 use model::{DeviceGain, Grade, Note, RunResult};
@@ -45,25 +46,30 @@ fn judge(result: &RunResult) -> Option<Note> {
     // Reads that the workers did not cause belong to another process.
     let own_reads = device_read.min(caused(2));
     let journal = JOURNAL_BYTES * float(flushes(result));
-    let (sentence, times) =
-        if read == 0.0 && written > 0.0 && own_reads > LEAST_BYTES && own_reads / written > MOST_SHARE - 1.0 {
-            let share = text::percent(own_reads / written);
-            let sentence = format!("write-only test caused {share} device reads: misaligned or sub-page writes");
-            (sentence, 1.0 + own_reads / written)
-        } else if read > 0.0 && own_reads > MOST_SHARE * read && own_reads - read > LEAST_BYTES {
-            let times = own_reads / read;
-            (format!("the device read {times:.1} times what was asked for: read-ahead or larger blocks below"), times)
-        } else if written > 0.0
-            && on_files(monitored)
-            && device_written > MOST_WRITTEN * written
-            && device_written - written > LEAST_BYTES + journal
-        {
-            let times = device_written / written;
-            let cause = "larger blocks below, a stack that copies, or other programs";
-            (format!("the device wrote {times:.1} times what was asked for: {cause}"), times)
-        } else {
-            return None;
-        };
+    let (below, written_meanwhile) = (float(page_reads_below(&seen)), float(seen.steady.bytes[1]));
+    let (sentence, times) = if below > LEAST_BYTES && below > (MOST_SHARE - 1.0) * written_meanwhile {
+        let share = text::percent(below / written_meanwhile);
+        let sentence =
+            format!("write-only test caused {share} device reads below the loop device: misaligned or sub-page writes");
+        (sentence, 1.0 + below / written_meanwhile)
+    } else if read == 0.0 && written > 0.0 && own_reads > LEAST_BYTES && own_reads / written > MOST_SHARE - 1.0 {
+        let share = text::percent(own_reads / written);
+        let sentence = format!("write-only test caused {share} device reads: misaligned or sub-page writes");
+        (sentence, 1.0 + own_reads / written)
+    } else if read > 0.0 && own_reads > MOST_SHARE * read && own_reads - read > LEAST_BYTES {
+        let times = own_reads / read;
+        (format!("the device read {times:.1} times what was asked for: read-ahead or larger blocks below"), times)
+    } else if written > 0.0
+        && on_files(monitored)
+        && device_written > MOST_WRITTEN * written
+        && device_written - written > LEAST_BYTES + journal
+    {
+        let times = device_written / written;
+        let cause = "larger blocks below, a stack that copies, or other programs";
+        (format!("the device wrote {times:.1} times what was asked for: {cause}"), times)
+    } else {
+        return None;
+    };
     let evidence: Vec<(&str, f64)> = evidence.into_iter().chain([("times", times)]).collect();
     Some(note(Grade::ValidWithLimits, sentence, &evidence))
 }
@@ -83,6 +89,37 @@ mod tests {
             interval.devices[0].reads.sectors = 9_920;
         }
         assert_eq!(run(&result)[0].sentence, "write-only test caused 31 % device reads: misaligned or sub-page writes");
+    }
+
+    #[test]
+    fn writes_of_parts_of_pages_read_below_a_loop_device() {
+        let with = |is_cached: bool, first_byte: u64, in_parts: bool| {
+            let mut result = watched_random_read();
+            crate::fixtures::workload(&mut result).writes_parts_of_pages = in_parts;
+            let monitored = result.monitored.as_mut().unwrap();
+            monitored.devices[0].top = false;
+            let top =
+                model::DeviceFacts { name: "loop0".into(), top: true, below: vec!["sda".into()], ..Default::default() };
+            monitored.devices.push(top);
+            let (bypasses_page_cache, first_byte) = (Some(!is_cached), Some(first_byte));
+            let layer = model::Layer { name: "loop0".into(), bypasses_page_cache, first_byte, ..Default::default() };
+            monitored.targets[0].layers.push(layer);
+            for interval in &mut monitored.intervals {
+                interval.bytes = [0, 2_000 * 4096, 0];
+                interval.workers.iter_mut().for_each(|worker| worker.io_bytes = None);
+                let writes = model::RequestGain { ios: 2_000, sectors: 16_000, ..Default::default() };
+                interval.devices[0].reads = model::RequestGain { ios: 2_000, sectors: 16_000, ..Default::default() };
+                interval.devices[0].writes = writes;
+                interval.devices.push(DeviceGain { writes, ..Default::default() });
+            }
+            let others = super::super::neighbour::run(&result).len();
+            (run(&result).into_iter().next().map(|note| note.sentence), others)
+        };
+        let said = "write-only test caused 100 % device reads below the loop device: misaligned or sub-page writes";
+        assert_eq!(with(true, 512, false), (Some(said.into()), 0));
+        assert_eq!(with(true, 0, true), (Some(said.into()), 0));
+        assert_eq!(with(true, 4096, false), (None, 1), "another program reads");
+        assert_eq!(with(false, 512, true), (None, 1), "without a page cache nothing is read");
     }
 
     #[test]

@@ -3,9 +3,9 @@
 //! Signals: options of the jobs, latency sums and measured times, layers under the targets.
 
 use super::note;
-use crate::run_facts::{busy_jobs, bytes_asked, float, is_pass, latency_sum_ns, slots, window};
+use crate::run_facts::{busy_jobs, bytes_asked, float, is_pass, is_synchronous, latency_sum_ns, slots, window};
 use measure::{Direction, text};
-use model::{Bottom, FileAttribute, Grade, JobResult, LatencyStatistics, MountFacts, Note, RunResult, TargetFacts};
+use model::{Bottom, Grade, JobResult, LatencyStatistics, Note, RunResult};
 use plan::Workload;
 
 /// Writes that take more of the time may have waited for the disk: memory was full of what was to be written.
@@ -29,12 +29,6 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let found = busy_jobs(result).filter(|job| is_flushed_at_the_end(job)).filter_map(|job| judge(job, waited));
     let least = found.min_by(|one, other| share_of(one).total_cmp(&share_of(other)));
     least.into_iter().collect()
-}
-
-/// True if each write to the target is durable before it completes.
-fn is_synchronous(target: &TargetFacts) -> bool {
-    let by_mount = |mount: &MountFacts| mount.options.split(',').any(|option| option == "sync");
-    target.mount.as_ref().is_some_and(by_mount) || target.attributes.contains(&FileAttribute::Synchronous)
 }
 
 fn share_of(note: &Note) -> f64 {
@@ -73,6 +67,7 @@ mod tests {
     use super::*;
     use crate::fixtures::{watched_random_write, workload};
     use measure::Nanos;
+    use model::FileAttribute;
 
     /// 8 users whose writes of 4 ms take all of the 10 s; `seconds` are measured.
     fn writes(seconds: u64) -> RunResult {

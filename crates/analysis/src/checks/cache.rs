@@ -3,7 +3,7 @@
 //! Signals: bytes requested by the jobs, sectors counted by the devices under their files, the type of file system.
 
 use super::note;
-use crate::run_facts::{busy_jobs, bytes_asked, bytes_at_devices, float, unseen_by_devices};
+use crate::run_facts::{RunFacts, busy_jobs, bytes_asked, bytes_at_devices, float, unseen_by_devices};
 use measure::{Direction, Nanos, text};
 use model::{Grade, Note, RunResult};
 
@@ -46,7 +46,7 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
     };
     let share = moved as f64 / asked as f64;
     if share + unseen >= LEAST_SHARE {
-        return None;
+        return hidden_by_others(result).filter(|_| direction == Direction::Read);
     }
     let grade = if share < STORAGE_SHARE { Grade::NotAStorageResult } else { Grade::ValidWithLimits };
     let evidence = [("bytes_asked", asked as f64), ("bytes_at_device", moved as f64), ("share_percent", 100.0 * share)];
@@ -57,6 +57,24 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
         )
     });
     Some(note(grade, sentence + &why.unwrap_or_default(), &evidence))
+}
+
+/// Reads that memory answered while the devices read as much for others: only the account of the workers shows it.
+fn hidden_by_others(result: &RunResult) -> Option<Note> {
+    /// Account and counters are read one after the other.
+    const LEAST_OWN: f64 = 0.9;
+    const LEAST_BYTES: u64 = 1_048_576;
+    let seen = RunFacts::of(result).filter(|seen| seen.steady.bytes[0] >= LEAST_BYTES)?;
+    let (asked, own) = (float(seen.steady.bytes[0]), float(seen.reads_of_workers()?));
+    (own < LEAST_OWN * asked).then(|| {
+        let missing = text::percent((1.0 - own / asked).clamp(0.0, if own > 0.0 { 0.9999 } else { 1.0 }));
+        let grade = if own < STORAGE_SHARE * asked { Grade::NotAStorageResult } else { Grade::ValidWithLimits };
+        let kind = if own < STORAGE_SHARE * asked { ": this is a memory number" } else { "" };
+        let sentence = format!(
+            "{missing} of the reads were answered by memory{kind}; what the device read meanwhile was for other programs"
+        );
+        note(grade, sentence, &[("bytes_asked", asked), ("bytes_at_device", own), ("share_percent", 100.0 * own / asked)])
+    })
 }
 
 /// A loop device that caches what jobs with O_DIRECT ask of it.
@@ -185,6 +203,26 @@ mod tests {
         assert!(check(&result).unwrap().1.contains("; loop0 uses the page cache of its backing file"));
         result.monitored.as_mut().unwrap().targets[0].layers[0].bypasses_page_cache = Some(true);
         assert!(!check(&result).unwrap().1.contains("loop0"));
+    }
+
+    #[test]
+    fn a_neighbour_at_the_same_rate_does_not_hide_the_memory() {
+        let with = |called: u64, read: u64| {
+            let mut result = crate::fixtures::watched_random_read();
+            for worker in result.monitored.as_mut().unwrap().intervals.iter_mut().flat_map(|seen| &mut seen.workers) {
+                worker.io_bytes = Some([called * 8192, 0, read * 8192, 0]);
+            }
+            let neighbour =
+                crate::limiter::limited_by(&result).is_some_and(|by| by.limiter == model::Limiter::Neighbour);
+            (check(&result), neighbour)
+        };
+        assert_eq!((with(250, 250), with(250, 240)), ((None, false), (None, false)));
+        assert_eq!(with(0, 0), (None, false), "calls of other threads are on their account");
+        let (found, neighbour) = with(250, 0);
+        let sentence = "100 % of the reads were answered by memory: this is a memory number; what the device read \
+                        meanwhile was for other programs";
+        assert_eq!((found, neighbour), (Some((Grade::NotAStorageResult, sentence.into())), true));
+        assert_eq!(with(250, 200).0.unwrap().0, Grade::ValidWithLimits);
     }
 
     #[test]

@@ -75,6 +75,27 @@ impl Others {
     }
 }
 
+/// Bytes that disks read below a loop device for writes that begin or end within its pages of 4 KiB: one page at a time,
+/// for at most two of each write. 0 if the workers read themselves.
+pub(crate) fn page_reads_below(seen: &RunFacts<'_>) -> u64 {
+    const PAGE: u64 = 4096;
+    /// Both ends of a write, and a few of others.
+    const PAGES_PER_WRITE: f64 = 2.2;
+    let Some(monitored) = seen.monitored.filter(|_| seen.steady.bytes[0] == 0) else { return 0 };
+    let layers = || monitored.targets.iter().flat_map(|target| &target.layers);
+    let has_cache = layers().any(|layer| layer.bypasses_page_cache == Some(false));
+    let is_moved = layers().any(|layer| layer.first_byte.is_some_and(|byte| !byte.is_multiple_of(PAGE)));
+    let in_parts = seen.jobs().any(|job| job.workload.as_ref().is_some_and(|workload| workload.writes_parts_of_pages));
+    let below = seen.devices().filter(|(facts, _)| facts.leaf && !facts.top);
+    let (ios, bytes) = below.fold((0_u64, 0_u64), |(ios, bytes), (_, gain)| {
+        (ios.saturating_add(gain.reads.ios), bytes.saturating_add(bytes_of_sectors(gain.reads.sectors)))
+    });
+    let writes = seen.devices().filter(|(facts, _)| facts.top).map(|(_, gain)| gain.writes.ios);
+    let writes = writes.fold(0, u64::saturating_add);
+    let are_pages = bytes <= 2 * PAGE * ios && float(ios) <= PAGES_PER_WRITE * float(writes);
+    if has_cache && (is_moved || in_parts) && are_pages { bytes } else { 0 }
+}
+
 /// I/O of others on the same devices; `None` without devices.
 pub(crate) fn others(seen: &RunFacts<'_>) -> Option<Others> {
     let moved = |of: fn(&DeviceFacts) -> bool| {
@@ -91,6 +112,8 @@ pub(crate) fn others(seen: &RunFacts<'_>) -> Option<Others> {
         accounts.map(|account| account[2 + index]).fold(0, u64::saturating_add)
     };
     let own = [0, 1].map(|index| seen.steady.bytes[index].max(caused(index)));
+    // Where memory answered the workers, what the devices read was for others.
+    let own = [seen.reads_of_workers().unwrap_or(own[0]), own[1]];
     // File systems write journals and trees from kernel threads, whose I/O is not charged to the workers: if this run
     // writes to one, additional writes may be its own, and only reads are compared.
     let on_files =
@@ -101,6 +124,7 @@ pub(crate) fn others(seen: &RunFacts<'_>) -> Option<Others> {
     // RAID with mirrors or parity writes more than it receives: only stacks of one member are compared to the bottom.
     let piled = seen.devices().all(|(facts, _)| facts.below.len() <= 1);
     let leaf = if piled { moved(|facts| facts.leaf) } else { [0, 0] };
+    let leaf = [leaf[0].saturating_sub(page_reads_below(seen)), leaf[1]];
     let excess = |device: [u64; 2], above: [u64; 2]| -> u64 {
         compared.iter().map(|&index| device[index].saturating_sub(above[index])).fold(0, u64::saturating_add)
     };

@@ -188,6 +188,14 @@ impl BlockDevice {
         Some(PathBuf::from(word(&self.whole().directory.join("loop/backing_file"))?))
     }
 
+    /// Position of a loop device's or partition's first byte in the file or device that it is on.
+    pub fn first_byte(&self) -> Option<u64> {
+        match self.is_partition() {
+            true => number(&self.directory.join("start")).map(|sectors| sectors.saturating_mul(512)),
+            false => self.backing_offset(),
+        }
+    }
+
     /// Offset of a loop device's first byte in its backing file.
     pub fn backing_offset(&self) -> Option<u64> {
         number(&self.whole().directory.join("loop/offset"))

@@ -268,6 +268,28 @@ pub(super) const SETUPS: &[Setup] = &[
     }),
     // Neighbours.
     setup("neighbour", "another program reads and writes", |rig| next_to(rig, "--rw=randrw --bs=64k --ioengine=libaio --iodepth=8", "--rw=randread --bs=4k --ioengine=libaio --iodepth=2")),
+    setup("neighbour", "another program flushes a file without end", |rig| {
+        let place = on_disk(rig, 128, "mkfs.ext4 -q", "rw");
+        const FLUSHER: &str = "while :; do dd if=/dev/zero of=$1 bs=16 count=200 oflag=dsync conv=notrunc status=none; done";
+        let other = place.path().join("other").display().to_string();
+        let _other = Run::new("sh", &std::env::temp_dir()).words(["-c", FLUSHER, "sh", &other]).start();
+        findings(on_mounted(&place, "--rw=randwrite --bs=4k --size=8m --fsync=64 --direct=1 --ioengine=psync --runtime=3 --time_based"))
+    }),
+    setup("cache", "a neighbour at the same rate hides it", |rig| {
+        shell("head -c 16M /dev/urandom > \"$1\" && sync \"$1\" && cat \"$1\" > /dev/null", &rig.folder().join("warm"));
+        let rated = "--rw=randread --bs=64k --rate=20m --ioengine=psync --time_based --runtime";
+        let other = rig.on_file("other", &format!("--size=64m --direct=1 {rated}=60"));
+        let _other = other.start();
+        std::thread::sleep(Duration::from_secs(1));
+        findings(rig.on_file("warm", &format!("--invalidate=0 {rated}=3")))
+    }),
+    setup("amplification", "4 KiB at odd offsets below a loop device", |rig| {
+        let device = LoopDevice::sparse(rig.folder(), 64 << 20).expect("a loop device");
+        shell("head -c 64M /dev/urandom > \"$1\" && sync \"$1\"", device.path());
+        shell("dd of=\"$(echo $1/loop-*)\" oflag=nocache conv=notrunc,fdatasync count=0 status=none", rig.folder());
+        let words = "--rw=randwrite --bs=4k --offset=512 --size=60m --direct=1 --fsync=16 --ioengine=psync --runtime=2 --time_based";
+        findings(fio(&format!("--name=a --filename={} {words}", device.path().display())))
+    }),
     setup("neighbour", "another reader, while we write", |rig| next_to(rig, "--rw=read --bs=256k --ioengine=libaio --iodepth=4", "--rw=randwrite --bs=4k --ioengine=psync --fsync=64")),
     setup("neighbour", "another reader of the file system", |rig| {
         let place = in_memory(rig, 128, "mkfs.ext4 -q", "rw");
