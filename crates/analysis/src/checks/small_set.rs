@@ -87,17 +87,7 @@ fn in_the_drive(result: &RunResult) -> Option<Note> {
     if busy_jobs(result).filter(reads).any(|job| !job.echo.direct) {
         return None;
     }
-    let (set, cache) = match &result.monitored {
-        Some(monitored) => set_on_disks(monitored)?,
-        None => {
-            let regions = busy_jobs(result).filter(reads).map(|job| (job.echo.region_bytes, u64::from(job.workers)));
-            // A report may leave out how large a region is.
-            let each: Option<Vec<u64>> = regions
-                .map(|(bytes, workers)| Some(bytes.saturating_mul(workers.max(1))).filter(|&all| all > 0))
-                .collect();
-            (each?.into_iter().fold(0, u64::saturating_add), SMALLEST_DRIVE_CACHE)
-        }
-    };
+    let (set, cache) = set_on_disks(result.monitored.as_ref()?)?;
     let read = bytes_asked(result, Direction::Read);
     let times = float(read) / float(set.max(1));
     let is_of_disk = bytes_at_devices(result, Direction::Read).is_none_or(|moved| float(moved) >= float(read) / 2.0);
@@ -183,14 +173,5 @@ mod tests {
         );
         let turns = |result: &mut RunResult| of(result).devices[0].rotational = Some(true);
         assert!(with(32 << 20, turns).unwrap().starts_with("32 MiB were read 4.88 times"));
-    }
-
-    #[test]
-    fn a_report_of_direct_reads_states_the_set() {
-        let mut result = crate::fixtures::printed(watched_random_read(), Some(8.0), Some(1.0));
-        (result.monitored, result.jobs[0].echo.direct) = (None, true);
-        assert_eq!(run(&result), [], "the size is not known");
-        result.jobs[0].echo.region_bytes = 1 << 20;
-        assert!(run(&result)[0].sentence.starts_with("8 MiB were read 19.5 times"), "each worker may have its own");
     }
 }
