@@ -2,19 +2,17 @@
 //!
 //! Owns choice of tests, thresholds, grades and their verdict. A run is graded only if its users were busy.
 
+mod devices;
 mod profiles;
+mod runs;
 
-use crate::checks::{LEAST_BUSY_SHARE, MOST_BUSY_SHARE};
+pub use devices::{Disk, ProfileChoice, disks_of, profile_of};
 use measure::text;
 use model::Measurement;
 use model::measurement::ms;
-pub use profiles::{Disk, PROFILES, Profile, ProfileChoice, Test, disks_of, profile, profile_of};
+pub use profiles::{Bounds, GRADES, Need, PROFILES, Profile, TESTS, Test, profile};
+pub use runs::{Run, Runs, mark_unstable_writes, runs};
 use serde::Serialize;
-
-/// Grades from best to worst; the last has no upper bound.
-pub const GRADES: [&str; 8] = ["A+", "A", "A-", "B", "B-", "C", "C-", "D"];
-/// Upper bounds of all grades but the last; a value equal to the bound has the better grade.
-pub type Bounds = [f64; 7];
 
 /// Bounds of queueing: 0 if latency does not change with load, 1 for a device that serves one user at a time.
 pub const SCALING: Bounds = [0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.9];
@@ -68,6 +66,11 @@ pub enum Mark {
         /// Latency in milliseconds, or queueing.
         value: f64,
     },
+    /// Measured, but the card has no profile, so there are no bounds.
+    Measured {
+        /// Latency in milliseconds.
+        value: f64,
+    },
     /// Not graded.
     Unknown {
         /// Reason, as a sentence.
@@ -89,14 +92,19 @@ pub struct Marks {
 /// One test on a card.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
-    /// Name of the test.
+    /// Name of the run, for example `log write 8K`; without one, the runs that would fit.
     pub test: String,
-    /// Number of users in the base run.
+    /// Block size of the run in bytes; `None` if no run is this test.
+    pub block_bytes: Option<u64>,
+    /// Number of users in the base run, or of I/Os in flight.
     pub users: u32,
-    /// Number of users in the run with more load.
+    /// The same in the run with more load.
     pub more_users: u32,
-    /// True if a run of this test by these users exists, graded or not.
-    pub measured: bool,
+    /// True if a card needs this test.
+    #[serde(skip)]
+    pub need: Need,
+    /// The bounds of the latency grades in milliseconds; `None` without a run or a profile.
+    pub bounds_ms: Option<Bounds>,
     /// Marks for the mean, 95th and 99th percentile.
     pub marks: Vec<Marks>,
 }
@@ -106,9 +114,9 @@ pub struct Line {
 pub struct Card {
     /// Name of the system or sweep.
     pub system: String,
-    /// Name of the profile with the bounds.
-    pub profile: &'static str,
-    /// One line per test.
+    /// Name of the profile with the bounds; `None` if none fits what was measured.
+    pub profile: Option<&'static str>,
+    /// One line per test of [`TESTS`].
     pub lines: Vec<Line>,
     /// Runs whose grades are of averages over phases that differ, and for each its rate that lasts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -118,25 +126,25 @@ pub struct Card {
 impl Card {
     /// True if a run is one of its tests, graded or not.
     pub fn is_measured(&self) -> bool {
-        self.lines.iter().any(|line| line.measured)
+        self.lines.iter().any(|line| line.block_bytes.is_some())
     }
 
     /// The whole card in a line if no latency has a grade: why, and what to run.
     ///
     /// ```
-    /// use analysis::report_card::{PROFILES, card};
+    /// use analysis::report_card::card;
     ///
     /// assert_eq!(
-    ///     card("sda", &[], &PROFILES[0]).without_grades().as_deref(),
+    ///     card("sda", &[], None).without_grades().as_deref(),
     ///     Some("sda: no grades, because no run is a test of the report card: plumb survey PATH measures them")
     /// );
     /// ```
     pub fn without_grades(&self) -> Option<String> {
         let mut reasons: Vec<&str> = Vec::new();
-        for line in self.lines.iter().filter(|line| line.measured) {
+        for line in self.lines.iter().filter(|line| line.block_bytes.is_some()) {
             for marks in &line.marks {
                 match &marks.latency {
-                    Mark::Graded { .. } => return None,
+                    Mark::Graded { .. } | Mark::Measured { .. } => return None,
                     Mark::Unknown { reason } => measure::push_new(&mut reasons, reason.as_str()),
                 }
             }
@@ -147,6 +155,13 @@ impl Card {
             [first, rest @ ..] => format!("{first}; {}", text::counted(rest.len() as u64, "more reason")),
         };
         Some(format!("{}: no grades, because {why}", self.system))
+    }
+}
+
+impl Line {
+    /// The missing runs, if the card needs them: those that would fit.
+    pub fn missing(&self) -> Option<&str> {
+        (self.block_bytes.is_none() && self.need == Need::Always).then_some(self.test.as_str())
     }
 }
 
@@ -161,84 +176,64 @@ pub fn queueing(latency_ratio: f64, user_ratio: f64) -> f64 {
 }
 
 /// Builds the card of a sweep. If a test was run several times, the last run counts.
-pub fn card(system: &str, rows: &[Measurement], profile: &'static Profile) -> Card {
-    let lines = profile.tests.iter().map(|test| line(rows, test)).collect();
-    let runs = profile.tests.iter().flat_map(|test| [(test, test.users), (test, test.more_users)]);
-    let lasting = runs.filter_map(|(test, users)| {
-        let lasting = run_of(rows, test, users).ok()?.lasting.as_ref()?;
-        Some((format!("{} by {users}", test.shown()), lasting.sentence.clone()))
+pub fn card(system: &str, rows: &[Measurement], profile: Option<&'static Profile>) -> Card {
+    let found: Vec<Runs<'_>> = TESTS.iter().map(|test| runs(rows, test)).collect();
+    let lines = found.iter().enumerate().map(|(at, runs)| line(at, runs, profile)).collect();
+    let all = TESTS.iter().zip(&found).flat_map(|(test, runs)| [runs.base, runs.more].map(|run| (test, run)));
+    let lasting = all.filter_map(|(test, run)| {
+        let run = run.filter(|run| run.usable().is_ok())?;
+        let lasting = run.row.lasting.as_ref()?;
+        Some((format!("{} by {}", test.named(run.block_bytes), run.load), lasting.sentence.clone()))
     });
-    Card { system: system.to_owned(), profile: profile.name, lines, lasting: lasting.collect() }
+    Card { system: system.to_owned(), profile: profile.map(|profile| profile.name), lines, lasting: lasting.collect() }
 }
 
-fn line(rows: &[Measurement], test: &'static Test) -> Line {
-    let (base, more) = (run_of(rows, test, test.users), run_of(rows, test, test.more_users));
-    let marks = Metric::ALL
-        .into_iter()
-        .map(|metric| {
-            let latency = base.as_ref().map_err(Clone::clone).and_then(|row| {
-                let value = metric.value(row)?;
-                Ok(Mark::Graded { grade: grade_of(value, &test.bounds_ms), value })
-            });
-            let scaling = scaling(&base, &more, metric, f64::from(test.more_users) / f64::from(test.users));
-            let unknown = |reason| Mark::Unknown { reason };
-            Marks { metric, latency: latency.unwrap_or_else(unknown), scaling: scaling.unwrap_or_else(unknown) }
-        })
-        .collect();
-    let measured = fitting(rows, test, test.users).is_some();
-    Line { test: test.shown(), users: test.users, more_users: test.more_users, measured, marks }
+/// The line of one of [`TESTS`].
+fn line(at: usize, runs: &Runs<'_>, profile: Option<&Profile>) -> Line {
+    let test = &TESTS[at];
+    let Runs { base, more } = runs;
+    let bounds_ms = base.as_ref().zip(profile);
+    let bounds_ms = bounds_ms.map(|(run, profile)| profile.bounds_ms(at, run.block_bytes, run.load.into()));
+    let marks = Metric::ALL.into_iter().map(|metric| {
+        let unknown = |reason| Mark::Unknown { reason };
+        let latency = value(test, base.as_ref(), metric).map(|value| match &bounds_ms {
+            Some(bounds) => Mark::Graded { grade: grade_of(value, bounds), value },
+            None => Mark::Measured { value },
+        });
+        let scaling = scaling(test, runs, metric);
+        Marks { metric, latency: latency.unwrap_or_else(unknown), scaling: scaling.unwrap_or_else(unknown) }
+    });
+    Line {
+        test: base.map_or_else(|| test.range(), |run| test.named(run.block_bytes)),
+        block_bytes: base.map(|run| run.block_bytes),
+        users: base.map_or(test.users, |run| run.load),
+        more_users: more.map_or(test.more_users, |run| run.load),
+        need: test.need,
+        marks: marks.collect(),
+        bounds_ms,
+    }
 }
 
-type Run<'rows> = Result<&'rows Measurement, String>;
+/// The latency of the base run in milliseconds, or why it has no grade.
+fn value(test: &Test, base: Option<&Run<'_>>, metric: Metric) -> Result<f64, String> {
+    let run = base.ok_or_else(|| format!("there is no run of {}", test.range()))?;
+    run.usable()?;
+    metric.value(run.row)
+}
 
-fn scaling(base: &Run<'_>, more: &Run<'_>, metric: Metric, users: f64) -> Result<Mark, String> {
-    let value = |run: &Run<'_>| -> Result<f64, String> { metric.value(run.clone()?) };
-    let (from, to) = (value(base)?, value(more)?);
+fn scaling(test: &Test, runs: &Runs<'_>, metric: Metric) -> Result<Mark, String> {
+    let from = value(test, runs.base.as_ref(), metric)?;
+    let (Some(base), Some(more)) = (&runs.base, &runs.more) else {
+        let (size, [least, most]) = (runs.base.map_or(test.block_bytes, |run| run.block_bytes), test.more_loads());
+        return Err(format!("there is no run of {} by {least} to {most} users", test.named(size)));
+    };
+    more.usable()?;
+    let to = metric.value(more.row)?;
     if from <= 0.0 {
         return Err("the base latency is 0: no ratio".to_owned());
     }
-    let value = queueing(to / from, users);
+    let value = queueing(to / from, f64::from(more.load) / f64::from(base.load));
     Ok(Mark::Graded { grade: grade_of(value, &SCALING), value })
-}
-
-/// The run of a test with this number of users: each a user with one I/O in flight, or, where there is no such run, as
-/// many I/Os in flight of fewer users. A sweep over depth is graded like a sweep over users.
-fn fitting<'rows>(rows: &'rows [Measurement], test: &Test, users: u32) -> Option<&'rows Measurement> {
-    let is = |found: f64| (found - f64::from(users)).abs() < 0.5;
-    let by_users = |row: &&Measurement| test.fits(row) && row.users.is_some_and(is);
-    let in_flight = |row: &&Measurement| {
-        test.fits(row) && row.users.is_some_and(|users| is(users * row.depth.unwrap_or(1.0).max(1.0)))
-    };
-    let one_each = |row: &&Measurement| by_users(row) && in_flight(row);
-    let newest = || rows.iter().rev();
-    newest().find(one_each).or_else(|| newest().find(in_flight)).or_else(|| newest().find(by_users))
-}
-
-/// The same, if it says something of the storage and the users were busy.
-fn run_of<'rows>(rows: &'rows [Measurement], test: &Test, users: u32) -> Run<'rows> {
-    let row = fitting(rows, test, users);
-    let row = row.ok_or_else(|| format!("there is no run of {} {} by {users}", test.pattern.word(), test.block()))?;
-    if let Some(errno) = row.errno {
-        return Err(format!("the run by {users} ended with error {errno:.0}"));
-    }
-    if let Some(reason) = &row.no_grade {
-        return Err(format!("by {users} users {reason}"));
-    }
-    busy(row, users)?;
-    Ok(row)
-}
-
-/// Checks by Little's law that the users were busy: IOPS × mean latency is the number of busy users.
-fn busy(row: &Measurement, users: u32) -> Result<(), String> {
-    let (Some(iops), Some(mean_ns)) = (row.iops, row.mean_ns) else {
-        return Err("IOPS or mean latency are not known, so it is not known whether the users were busy".to_owned());
-    };
-    let asked = row.users.unwrap_or(f64::from(users)) * row.depth.unwrap_or(1.0).max(1.0);
-    let busy = iops * mean_ns / 1e9;
-    if (LEAST_BUSY_SHARE..=MOST_BUSY_SHARE).contains(&(busy / asked)) {
-        return Ok(());
-    }
-    Err(format!("IOPS × latency says that {busy:.1} of {asked:.0} users were busy"))
 }
 
 /// Grades of one workload, `A+` to `D`; `None` if not graded.

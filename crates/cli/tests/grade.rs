@@ -2,12 +2,12 @@
 
 use crate::context::{place, plumb};
 use house::Place;
-use measure::{Histogram, Moments, Nanos};
+use measure::{Direction, Histogram, Moments, Nanos};
 use model::{
     DeviceFacts, DirectionResult, Echo, GroupGain, GroupLimits, Interval, JobResult, LatencyStatistics, Monitored,
     RunResult,
 };
-use plan::{Distribution, Order, Work, Workload};
+use plan::{Distribution, Flushes, Mix, Order, Work, Workload};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -71,14 +71,22 @@ fn document(words: &[&str], place: &Place) -> Value {
     serde_json::from_str(&shown(words, place)).unwrap()
 }
 
+/// The letter of a mark in JSON: of a grade, of a number without one, of nothing.
+fn letter(mark: &Value) -> String {
+    let none = if mark["measured"].is_object() { "–" } else { "?" };
+    mark["graded"]["grade"].as_str().unwrap_or(none).to_owned()
+}
+
 /// Letters of the random reads: mean, 95 %, 99 %, and scaling of the 95 %; and the sentence with the profile.
 fn by_grade(file: &str, place: &Place) -> ([String; 4], String) {
     let value = document(&["grade", "--json", file], place);
     let marks = &value["cards"][0]["lines"][0]["marks"];
-    let letter = |of: &Value| of["graded"]["grade"].as_str().unwrap_or("?").to_owned();
     let [mean, p95, p99] = [0, 1, 2].map(|metric| letter(&marks[metric]["latency"]));
     let text = shown(&["grade", file], place);
-    let profile = text.lines().find(|line| line.starts_with("  Profile ")).unwrap_or_else(|| panic!("{text}"));
+    let profile = text
+        .lines()
+        .find(|line| line.starts_with("  Profile ") || line.starts_with("  No profile"))
+        .unwrap_or_else(|| panic!("{text}"));
     ([mean, p95, p99, letter(&marks[1]["scaling"])], profile.trim().to_owned())
 }
 
@@ -112,12 +120,23 @@ fn grade_says_the_same_as_the_page() {
     let (fast, slow) = (Nanos::from_micros(350), Nanos::from_micros(540));
     let both = |disk: &DeviceFacts| vec![reads(16, fast, disk), reads(32, slow, disk)];
     let held = |disk: &DeviceFacts| vec![reads(16, fast, disk), held_back(reads(32, slow, disk))];
+    let like_flash = [vec![reads(1, Nanos::from_micros(120), &bare)], both(&bare)].concat();
+    let behind_a_network =
+        [(1, 600), (16, 900), (32, 1400)].map(|(users, us)| reads(users, Nanos::from_micros(us), &volume)).to_vec();
     for (results, letters, profile) in [
         (both(&flash), ["A", "A", "A", "C"], "Profile ssd-2026, because sda is flash;"),
         (both(&rotating), ["A+", "A+", "A+", "C"], "Profile oracle-2012, because sda is a rotating disk;"),
         (both(&nvme), ["B-", "B-", "B-", "C"], "Profile nvme-2026, because nvme0n1 is NVMe flash;"),
-        (both(&bare), ["A+", "A+", "A+", "C"], "Profile oracle-2012, because vda is virtual,"),
-        (both(&volume), ["A+", "A+", "A+", "C"], "Profile oracle-2012, because nvme0n1 is virtual,"),
+        (
+            like_flash,
+            ["A", "A", "A", "C"],
+            "Profile ssd-2026, because vda is virtual, and it does what flash behind SATA",
+        ),
+        (
+            behind_a_network,
+            ["–", "–", "–", "C"],
+            "No profile, so latencies have no grade: nvme0n1 is virtual, and it does",
+        ),
         (held(&flash), ["A", "A", "A", "?"], "Profile ssd-2026, because sda is flash;"),
     ] {
         survey(&place.path().join("survey.json"), &results);
@@ -132,7 +151,7 @@ fn grade_says_the_same_as_the_page() {
         let value = document(&["grade", "--json", "disk=run-16.json", "run-32.json"], &place);
         let card = &value["cards"][0];
         assert_eq!((&card["system"], value["cards"].as_array().map(Vec::len)), (&json!("disk"), Some(1)));
-        assert_eq!(card["lines"][0]["marks"][1]["latency"]["graded"]["grade"].as_str().unwrap_or("?"), letters[1]);
+        assert_eq!(letter(&card["lines"][0]["marks"][1]["latency"]), letters[1]);
     }
 }
 
@@ -206,4 +225,58 @@ fn a_run_that_is_not_on_the_card_is_a_line_with_what_to_run() {
     );
     let page = document(&["report", "--json", "run.json"], &place);
     assert_eq!(page["remarks"], json!([]), "a page of a run that is not a test of the card says nothing of cards");
+}
+
+/// The same I/Os as writes of 8 KiB in sequence, each of which waits for stable storage, or does not.
+fn writes(users: u32, latency: Nanos, waits: bool) -> RunResult {
+    let mut result = reads(users, latency, &DeviceFacts::default());
+    let job = &mut result.jobs[0];
+    job.directions.write = std::mem::take(&mut job.directions.read);
+    (job.echo.block_sizes.write, job.echo.block_sizes.read) = ((8192, 8192), (0, 0));
+    let flushes = Flushes { by_each_write: waits, ..Flushes::default() };
+    job.workload = Some(Workload { mix: Mix::Only(Direction::Write), flushes, ..Workload::default() });
+    result
+}
+
+/// The names and the letters of the p95 of these files, as `plumb grade` and the page both have them.
+fn of_files(results: &[RunResult], place: &Place) -> Vec<String> {
+    let names: Vec<String> = (0..results.len()).map(|at| format!("part-{at}.json")).collect();
+    for (result, name) in results.iter().zip(&names) {
+        place.write(name, formats::native::write(result).unwrap());
+    }
+    let with =
+        |words: &[&str]| document(&[words, &names.iter().map(String::as_str).collect::<Vec<_>>()].concat(), place);
+    let graded = with(&["grade", "--profile", "ssd-2026", "--json"]);
+    let lines = graded["cards"][0]["lines"].as_array().unwrap().iter().filter(|line| line["block_bytes"].is_u64());
+    let of_grade: Vec<String> = lines
+        .map(|line| {
+            let letter = letter(&line["marks"][1]["latency"]);
+            format!("{} by {} {letter}", line["test"].as_str().unwrap().replace('K', " KiB"), line["users"])
+        })
+        .collect();
+    let page = with(&["report", "--profile", "ssd-2026", "--json"]);
+    let card = page["pictures"].as_array().unwrap().iter().find(|picture| picture["chart"] == "card");
+    let of_row = |row: &Value| {
+        let users = row["load"].as_str().unwrap().split(' ').next().unwrap();
+        format!("{} by {users} {}", row["detail"].as_str().unwrap(), row["p95"]["letter"].as_str().unwrap())
+    };
+    let rows = card.unwrap_or_else(|| panic!("{page}"))["data"]["rows"].as_array().unwrap();
+    assert_eq!(rows.iter().map(of_row).collect::<Vec<_>>(), of_grade);
+    of_grade
+}
+
+#[test]
+fn the_nearest_run_is_graded_by_both_and_named() {
+    let place = place();
+    let us = Nanos::from_micros;
+    let disk = DeviceFacts::default();
+    let all = [reads(12, us(290), &disk), writes(1, us(60), true), writes(4, us(100), true), writes(16, us(300), true)];
+    assert_eq!(of_files(&all, &place), ["random read 8 KiB by 12 A", "log write 8 KiB by 4 A+"]);
+    // Writes that memory takes are not commits.
+    let buffered = [reads(16, us(290), &disk), writes(4, us(5), false)];
+    assert_eq!(of_files(&buffered, &place), ["random read 8 KiB by 16 A+", "log write 8 KiB by 4 ?"]);
+    // Unlike jobs of one run are apart; plumb grade had them together, as 20 users of the first.
+    let mut both = reads(16, us(290), &disk);
+    both.jobs.extend(writes(4, us(100), true).jobs);
+    assert_eq!(of_files(&[both], &place), ["random read 8 KiB by 16 A+", "log write 8 KiB by 4 A+"]);
 }

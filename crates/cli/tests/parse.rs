@@ -342,12 +342,16 @@ fn files_of_others_are_not_overwritten() {
 fn a_card_is_text_and_json_and_an_unknown_profile_is_refused() {
     let rows = "system,name,users,bs,MB,lat,min,max,std,iops,p95_00,p99_00\n\
                 lab,randread,16,8K,25,5,1,9,1,3200,8,14\nlab,randread,32,8K,25,10,1,9,1,3200,15,20\n";
-    plumb(place(), ["grade", "-"])
+    let missing =
+        "not measured: sequential read 256K to 4M by 1 or 2 users, log write 512B to 32K by 2 to 8 users; plumb";
+    plumb(place(), ["grade", "--profile", "oracle-2012", "-"])
         .input(rows)
         .succeeds()
         .prints("A-/D")
         .prints("5.000/1.00")
-        .prints("? log write 1K: there is no run of write 1K by 4");
+        .prints(missing);
+    // A disk that is not named and whose runs do not show what it does: numbers, no grades.
+    plumb(place(), ["grade", "-"]).input(rows).succeeds().prints("lab: no profile").prints(" -/D  5.000/1.00");
     let json = plumb(place(), ["grade", "--format", "json", "--profile", "nvme-2026", "-"]).input(rows).end().json();
     assert_eq!(json["cards"][0]["lines"][0]["marks"][0]["latency"]["graded"]["grade"], "D");
     let errors = plumb(place(), ["grade", "--profile", "best", "-"]).input(rows).exits(1).stderr;

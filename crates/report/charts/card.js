@@ -146,10 +146,12 @@ plumb.cardHistogram = (row, look, top, height, scale) => {
 plumb.letter = (x, y, size, letter, look) => {
   const fill = plumb.gradeColours[letter];
   const shape = { x, y, width: size * (size > 40 ? 1 : 1.45), height: size, r: size > 40 ? 6 : size / 2 };
+  // A dash: measured, without bounds that could grade it.
+  const open = letter === '–' ? look.soft : look.alarm;
   const box = fill
     ? { type: 'rect', shape, style: plumb.filled(fill, look) }
-    : { type: 'rect', shape, style: { fill: 'none', stroke: look.alarm, lineWidth: 1.6, lineDash: [4, 3] } };
-  const ink = fill ? plumb.inkOn(fill) : look.alarm;
+    : { type: 'rect', shape, style: { fill: 'none', stroke: open, lineWidth: 1.6, lineDash: [4, 3] } };
+  const ink = fill ? plumb.inkOn(fill) : open;
   return [{ shape: box }, { shape: plumb.text(x + shape.width / 2, y + size / 2 + 0.5, letter, look.font(Math.round(size * (size > 40 ? 0.38 : 0.55)), true), ink, 'center') }];
 };
 

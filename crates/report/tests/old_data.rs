@@ -1,6 +1,6 @@
 //! The eleven published data sets of fio_scripts as sweeps and report cards.
 
-use analysis::report_card::{self, profile};
+use analysis::report_card::{self, ProfileChoice, profile};
 use formats::stream::parse;
 use model::Measurement;
 use model::measurement::ms;
@@ -24,8 +24,8 @@ fn sweeps_of(system: &str) -> Vec<Sweep> {
 }
 
 fn card_of(system: &str) -> Card {
-    let (rows, profile) = (rows(system), profile("oracle-2012").expect("a test's own data"));
-    card(&report_card::card(system, &rows, profile), &rows, profile)
+    let (rows, chosen) = (rows(system), profile("oracle-2012").map(ProfileChoice::asked).expect("a test's own data"));
+    card(&report_card::card(system, &rows, chosen.profile), &rows, &chosen)
 }
 
 fn sweep_of(system: &str, workload: &str) -> Sweep {

@@ -374,16 +374,14 @@ pub fn is_shown(note: &Note) -> bool {
     is_finding(note) || (note.grade == Grade::NotChecked && note.check == BACKING)
 }
 
-/// The sentence that names the measuring machine as the limit: no result of the storage. `None` if it was not.
-fn limit_of_tester<'a>(notes: &'a [Note], limited_by: Option<&'a LimitedBy>) -> Option<&'a str> {
-    let found = notes.iter().find(|note| note.check == CLIENT_CPU && is_finding(note));
-    let limit = limited_by.filter(|limit| limit.limiter == Limiter::ClientCpu);
-    found.map(|note| note.sentence.as_str()).or(limit.map(|limit| limit.sentence.as_str()))
-}
-
-/// Why a report card does not grade a result, if so: the tester was the limit, or it is not a result of the storage.
+/// Why a report card does not grade a result, if so: its latencies are those of the tester in part, the tester was the
+/// limit, or it is not a result of the storage.
 pub fn no_grade(notes: &[Note], limited_by: Option<&LimitedBy>) -> Option<String> {
-    let tester = limit_of_tester(notes, limited_by).map(|sentence| format!("the tester was the limit: {sentence}"));
+    if let Some(found) = notes.iter().find(|note| note.check == CLIENT_CPU && is_finding(note)) {
+        return Some(found.sentence.clone());
+    }
+    let tester = limited_by.filter(|limit| limit.limiter == Limiter::ClientCpu);
+    let tester = tester.map(|limit| format!("the tester was the limit: {}", limit.sentence));
     let finding = || not_storage(notes, &[]).map(|found| found.note.sentence);
     tester.or_else(|| finding().map(|sentence| format!("this is not a storage result: {sentence}")))
 }

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::streams::{self, OutputArgs};
 use crate::width;
-use analysis::report_card::{self, Card, Mark, Profile, ProfileChoice};
+use analysis::report_card::{self, Card, Line, Mark, Profile, ProfileChoice};
 use clap::ValueEnum;
 use formats::printable;
 use serde::Serialize;
@@ -25,11 +25,19 @@ Profiles:
   ssd-2026     SATA and SAS flash of 2026
   nvme-2026    NVMe flash of 2026
 
-Without --profile the kind of the disk decides, if the result has it: NVMe flash, other flash, or
-rotating. A virtual disk does not state its kind.
+Without --profile the kind of the disk decides: NVMe flash, other flash, or rotating. For a virtual
+disk, or one that the result does not name, it is what the disk does: how long one random read
+takes, and whether a run is faster than SATA. Latencies like those of storage behind a network have
+no grade, for want of public bounds.
+The run nearest to a test is graded, within the range below, and the card names what was measured.
+Bounds of other block sizes grow with the bytes of an I/O; fewer users have as much less time.
+  random read      2K to 32K, 16 users (8 to 32), then 32 (16 to 64)
+  sequential read  256K to 4M, 1 user (or 2), then 8 (4 to 16)
+  log write        512 to 32K, 4 users (2 to 8), then 16 (8 to 32)
+  log write        64K to 512K, the same, if it was measured
 Scaling is (latency ratio - 1) / (user ratio - 1): 0 if more users do not wait longer, 1 if they
 queue for one server.
-If no run has this number of users, a run with as many I/Os in flight (users x depth) counts.
+Users are I/Os in flight (users x depth).
 A run whose users were not busy (IOPS x latency is not the number of users), or whose limit was the
 machine that measured, gets ? and the reason. The page of plumb report has the same grades.
 Exit status: 0; 1 if nothing can be graded; 3 if a part could not be read")]
@@ -89,14 +97,13 @@ pub(crate) fn run(args: &GradeArgs) -> Result<u8, Failure> {
     }
     out.write(&text)?;
     let graded = cards.iter().flat_map(|graded| &graded.card.lines).flat_map(|line| &line.marks);
-    let graded = graded.filter(|marks| matches!(marks.latency, Mark::Graded { .. })).count();
+    let graded = graded.filter(|marks| !matches!(marks.latency, Mark::Unknown { .. })).count();
     Ok(input::status(graded, damaged))
 }
 
 /// The card of a sweep, with the profile that was asked for or that of its disks.
 fn graded(sweep: &Sweep, asked: Option<&'static Profile>) -> Graded {
-    let chosen = asked.map(|profile| ProfileChoice { profile, reason: None });
-    let chosen = chosen.unwrap_or_else(|| report_card::profile_of(&sweep.disks));
+    let chosen = asked.map_or_else(|| report_card::profile_of(&sweep.disks, &sweep.rows), ProfileChoice::asked);
     let card = report_card::card(&sweep.system, &sweep.rows, chosen.profile);
     Graded { card, profile_because: chosen.reason.clone(), chosen }
 }
@@ -136,12 +143,16 @@ fn form_of(columns: Option<usize>) -> Arrangement {
 fn shown(graded: &Graded, columns: Option<usize>) -> String {
     const METRICS: [&str; 3] = ["mean ms", "95 % ms", "99 % ms"];
     let Graded { card, chosen, .. } = graded;
-    let (profile, form) = (chosen.profile, form_of(columns));
+    let form = form_of(columns);
     if let Some(line) = card.without_grades() {
         return width::for_people(&printable::line(&line), "  ", columns);
     }
     let name = printable::line(&card.system);
-    let mut text = width::for_people(&format!("{name}: {} - {}", profile.name, profile.help), "  ", columns);
+    let title = match chosen.profile {
+        Some(profile) => format!("{name}: {} - {}", profile.name, profile.help),
+        None => format!("{name}: no profile"),
+    };
+    let mut text = width::for_people(&title, "  ", columns);
     text += &format!("{:<19} {:>6} ", "latency/scaling", "users");
     match form {
         Arrangement::Row => METRICS.iter().for_each(|metric| text += &format!(" {metric:<19}")),
@@ -150,7 +161,7 @@ fn shown(graded: &Graded, columns: Option<usize>) -> String {
     text.truncate(text.trim_end().len());
     text.push('\n');
     let mut reasons: Vec<Reason> = Vec::new();
-    for line in &card.lines {
+    for line in card.lines.iter().filter(|line| line.block_bytes.is_some()) {
         text += &format!("{:<19} {:>2}→{:<3} ", line.test, line.users, line.more_users);
         for (number, (marks, metric)) in line.marks.iter().zip(METRICS).enumerate() {
             let (latency, value) = spelled(&marks.latency, 3);
@@ -174,6 +185,11 @@ fn shown(graded: &Graded, columns: Option<usize>) -> String {
         let of = if of.len() > 1 { String::new() } else { format!(" ({})", of.join(", ")) };
         text += &width::for_people(&format!("  ? {test}{of}: {}", printable::line(&why)), "    ", columns);
     }
+    let missing: Vec<&str> = card.lines.iter().filter_map(Line::missing).collect();
+    if !missing.is_empty() {
+        let line = format!("  not measured: {}; plumb survey PATH measures all", missing.join(", "));
+        text += &width::for_people(&line, "    ", columns);
+    }
     for (of, sentence) in &card.lasting {
         let line = format!("  an average over phases that differ: {of}: {}", printable::line(sentence));
         text += &width::for_people(&line, "    ", columns);
@@ -185,10 +201,12 @@ fn shown(graded: &Graded, columns: Option<usize>) -> String {
 }
 
 fn spelled(mark: &Mark, digits: usize) -> (&'static str, String) {
-    match mark {
-        Mark::Graded { grade, value } => (grade, format!("{value:.digits$}")),
-        Mark::Unknown { .. } => ("?", "-".to_owned()),
-    }
+    let (letter, value) = match mark {
+        Mark::Graded { grade, value } => (*grade, Some(value)),
+        Mark::Measured { value } => ("-", Some(value)),
+        Mark::Unknown { .. } => ("?", None),
+    };
+    (letter, value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}")))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::input::{self, NamedFile};
 use crate::output::Verbosity;
 use analysis::measured;
-use analysis::report_card::{Disk, disks_of};
+use analysis::report_card::{Disk, disks_of, mark_unstable_writes};
 use formats::results::{Own, of_reading, own};
 use formats::stream::{Event, Parser, Repeats};
 use measure::Direction;
@@ -87,7 +87,7 @@ impl Sweeps {
             lasting = result.lasting.take();
         }
         for mut row in rows {
-            row.no_grade.clone_from(&no_grade);
+            row.no_grade = no_grade.clone().or(row.no_grade);
             row.lasting.clone_from(&lasting);
             let stated = file.name.clone().or(row.system.take()).or(survey.map(str::to_owned));
             let unnamed = || self.unnamed.get_or_insert_with(|| file.path.display().to_string()).clone();
@@ -104,10 +104,24 @@ impl Sweeps {
     }
 }
 
-/// The rows of a result of plumb, as the page has them: its jobs together, one row per direction with I/O.
+/// The rows of a result of plumb, as the page has them: unlike jobs apart, like ones together, one row per direction
+/// with I/O.
 fn rows_of(result: &RunResult) -> Vec<Measurement> {
+    let kinds = result.kinds_of_jobs();
+    let count = kinds.iter().max().map_or(0, |last| last + 1);
+    let of_kind = |kind: usize| {
+        let jobs = result.jobs.iter().zip(&kinds).filter(|(_, of)| **of == kind).map(|(job, _)| job.clone());
+        RunResult { jobs: jobs.collect(), ..RunResult::default() }
+    };
+    (0..count).flat_map(|kind| rows_of_kind(&of_kind(kind))).collect()
+}
+
+fn rows_of_kind(result: &RunResult) -> Vec<Measurement> {
     let Some(merged) = measured::merged(result) else { return Vec::new() };
     let test = formats::echoed::pattern(&merged).unwrap_or(&merged.echo.name).into();
     let of = |direction| measured::measurement(&merged, direction);
-    Direction::ALL.into_iter().filter_map(of).map(|row| Measurement { test: TestName::clone(&test), ..row }).collect()
+    let rows = Direction::ALL.into_iter().filter_map(of);
+    let mut rows: Vec<Measurement> = rows.map(|row| Measurement { test: TestName::clone(&test), ..row }).collect();
+    mark_unstable_writes(result, rows.iter_mut());
+    rows
 }

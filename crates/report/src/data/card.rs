@@ -5,6 +5,9 @@ use analysis::{WorkloadGrades, queueing, verdict};
 use measure::text;
 use serde::{Deserialize, Serialize};
 
+/// In place of a letter: measured, but there are no bounds.
+pub const NO_GRADE: &str = "–";
+
 /// A report card.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Card {
@@ -123,10 +126,11 @@ impl Card {
     /// Builds a card from graded workloads.
     pub fn of(system: &str, workloads: &[Workload], notes: Vec<String>) -> Card {
         let rows: Vec<CardRow> = workloads.iter().map(CardRow::of).collect();
+        let is_grade = |letter: &String| letter != "?" && letter != NO_GRADE;
         let judged = |row: &CardRow| WorkloadGrades {
             workload: lower_first(&row.workload),
-            latency: row.p95.as_ref().map(|mark| mark.letter.clone()).filter(|letter| letter != "?"),
-            scaling: row.scaling.as_ref().map(|scaling| scaling.letter.clone()).filter(|letter| letter != "?"),
+            latency: row.p95.as_ref().map(|mark| mark.letter.clone()).filter(is_grade),
+            scaling: row.scaling.as_ref().map(|scaling| scaling.letter.clone()).filter(is_grade),
         };
         let sentences = verdict(&rows.iter().map(judged).collect::<Vec<_>>());
         Card { title: format!("{system} · storage report card"), sentences, rows, notes }

@@ -21,7 +21,7 @@ pub use answers::{
     Capacity, ChangedTest, Changes, LimitedRound, LimitedRule, Limits, NumberChange, RateTrial, ResponseLimit,
 };
 pub use blocks::{BlockPoint, Blocks, CurvePoint};
-pub use card::{Band, Card, CardRow, Letters, Mark, Scaling, Workload};
+pub use card::{Band, Card, CardRow, Letters, Mark, NO_GRADE, Scaling, Workload};
 pub use cdf::{Cdf, Distribution};
 pub use curve::{Curve, LoadCurve, LoadPoint};
 pub use devices::{DeviceRow, Devices, Quantity};

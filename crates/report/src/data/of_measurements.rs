@@ -2,9 +2,9 @@
 
 use super::measured::size;
 use super::placed::{self, ChartRow, Coordinate, ENGINE, Subject, Value};
-use super::{Axis, Band, Card, Distribution, Letters, Level, Sweep, Workload};
+use super::{Axis, Band, Card, Distribution, Letters, Level, NO_GRADE, Sweep, Workload};
 use analysis::Load;
-use analysis::report_card::{self, GRADES, Marks, Metric, Profile, Test};
+use analysis::report_card::{self, GRADES, Metric, ProfileChoice, Run, Runs, TESTS, Test};
 use model::Measurement;
 use model::measurement::{AccessOrder, AccessPattern, TestName};
 use model::reading::ReadKind;
@@ -107,40 +107,42 @@ pub(crate) fn by_direction(rows: &mut [MeasuredRow]) {
 }
 
 /// Draws a report card of these rows.
-pub fn card(judged: &report_card::Card, rows: &[Measurement], profile: &'static Profile) -> Card {
+pub fn card(judged: &report_card::Card, rows: &[Measurement], choice: &ProfileChoice) -> Card {
+    let lines = TESTS.iter().zip(&judged.lines);
     let workloads: Vec<Workload> =
-        profile.tests.iter().zip(&judged.lines).filter_map(|(test, line)| workload(rows, test, &line.marks)).collect();
-    let mut all = vec![
-        format!("Thresholds: profile {} ({}); a bound belongs to the better grade. A grade says how the storage felt to one workload on one day, not how good it is in general.", profile.name, profile.help),
-        "Scaling: 5, 10, 20, 30, 40, 60 and 90 % of the added load queued, the same bounds for every workload. A run whose users were not all busy is not graded.".to_owned(),
-    ];
+        lines.filter_map(|(test, line)| workload(test, line, &report_card::runs(rows, test))).collect();
+    let mut all: Vec<String> = choice.because().into_iter().collect();
+    all.extend(choice.profile.map(|profile| format!("Thresholds: profile {} ({}); a bound belongs to the better grade. A grade says how the storage felt to one workload on one day, not how good it is in general.", profile.name, profile.help)));
+    all.push("Scaling: 5, 10, 20, 30, 40, 60 and 90 % of the added load queued, the same bounds for every workload. A run whose users were not all busy is not graded.".to_owned());
     all.extend(notes(rows));
     all.extend(
         judged.lasting.iter().map(|(of, sentence)| format!("An average over phases that differ: {of}: {sentence}.")),
     );
-    let missing: Vec<String> =
-        profile.tests.iter().filter(|test| run(rows, test, test.users).is_none()).map(Test::shown).collect();
+    let missing: Vec<&str> = judged.lines.iter().filter_map(report_card::Line::missing).collect();
     if !missing.is_empty() {
-        all.push(format!("Not measured: {}.", missing.join(", ")));
+        all.push(format!("Not measured: {}; plumb survey PATH measures all.", missing.join(", ")));
     }
     Card::of(&judged.system, &workloads, all)
 }
 
-fn workload(rows: &[Measurement], test: &Test, marks: &[Marks]) -> Option<Workload> {
-    let base = Level::of_row(f64::from(test.users), run(rows, test, test.users)?)?;
-    let more = run(rows, test, test.more_users).and_then(|row| Level::of_row(f64::from(test.more_users), row));
-    let of = |metric: Metric| marks.iter().find(|marks| marks.metric == metric);
+fn workload(test: &Test, line: &report_card::Line, runs: &Runs<'_>) -> Option<Workload> {
+    let run = runs.base?;
+    let level = |run: Run<'_>| Level::of_row(run.load.into(), run.row);
+    let of = |metric: Metric| line.marks.iter().find(|marks| marks.metric == metric);
     let letter = |metric: Metric| graded(&of(metric)?.latency).ok();
     let scaling = of(Metric::P95).map(|marks| graded(&marks.scaling));
     let not_graded = |reason: String| format!("not graded: {reason}");
-    let bounds = test.bounds_ms.iter().map(|ms| Some(ms * 1e6)).chain([None]);
+    let bands = line.bounds_ms.iter().flat_map(|bounds| {
+        let bounds = bounds.iter().map(|ms| Some(ms * 1e6)).chain([None]);
+        GRADES.iter().zip(bounds).map(|(letter, to_ns)| Band { letter: (*letter).to_owned(), to_ns })
+    });
     Some(Workload {
-        name: name(test).to_owned(),
-        detail: format!("{} {}", test.title, size(test.block_bytes)),
-        axis: Axis::Load(Load::Users),
-        base,
-        more,
-        bands: GRADES.iter().zip(bounds).map(|(letter, to_ns)| Band { letter: (*letter).to_owned(), to_ns }).collect(),
+        name: test.workload.to_owned(),
+        detail: format!("{} {}", test.title, size(run.block_bytes)),
+        axis: Axis::Load(if run.depth() > 1.0 { Load::Depth } else { Load::Users }),
+        base: level(run)?,
+        more: runs.more.and_then(level),
+        bands: bands.collect(),
         letters: Letters {
             average: letter(Metric::Mean),
             p95: letter(Metric::P95),
@@ -155,24 +157,9 @@ fn workload(rows: &[Measurement], test: &Test, marks: &[Marks]) -> Option<Worklo
 fn graded(mark: &report_card::Mark) -> Result<String, String> {
     match mark {
         report_card::Mark::Graded { grade, .. } => Ok((*grade).to_owned()),
+        report_card::Mark::Measured { .. } => Ok(NO_GRADE.to_owned()),
         report_card::Mark::Unknown { reason } => Err(reason.clone()),
     }
-}
-
-/// Name of the workload that a test represents.
-fn name(test: &Test) -> &'static str {
-    match (test.pattern.word(), test.block_bytes) {
-        ("randread", _) => "Index lookups",
-        ("read", _) => "Full scans",
-        ("write", 1024) => "Small commits",
-        ("write", _) => "Bulk commits",
-        _ => test.title,
-    }
-}
-
-fn run<'rows>(rows: &'rows [Measurement], test: &Test, wanted: u32) -> Option<&'rows Measurement> {
-    let fits = |row: &&Measurement| test.fits(row);
-    rows.iter().rev().filter(fits).find(|row| users(row) == Some(u64::from(wanted)))
 }
 
 fn users(row: &Measurement) -> Option<u64> {

@@ -49,7 +49,7 @@ impl CheckedResult {
     pub(super) fn and_mark(self, rows: &mut [MeasuredRow]) -> CheckedResult {
         let no_grade = analysis::no_grade(&self.notes, self.limited_by.as_ref());
         for row in rows.iter_mut().map(|row| &mut row.numbers) {
-            row.no_grade.clone_from(&no_grade);
+            row.no_grade = no_grade.clone().or(row.no_grade.take());
             row.lasting.clone_from(&self.lasting);
         }
         self

@@ -8,6 +8,7 @@ use crate::data::placed::{Coordinate, ENGINE, Value};
 use crate::data::{Axis, Distribution, Level, Sweep, Table, of_result, test_in_words};
 use crate::terminal;
 use analysis::Load;
+use analysis::report_card;
 use measure::text::{self, binary_size};
 use measure::{Direction, Histogram, Nanos};
 use model::measurement::TestName;
@@ -251,7 +252,10 @@ fn workers(result: &RunResult) -> u64 {
 /// A row per direction with I/O, of all jobs together.
 fn rows(test: &Test) -> Vec<MeasuredRow> {
     let Some(merged) = of_result::merged(&test.result) else { return Vec::new() };
-    Direction::ALL.into_iter().filter_map(|direction| row(test, &merged, direction)).collect()
+    let rows = Direction::ALL.into_iter().filter_map(|direction| row(test, &merged, direction));
+    let mut rows: Vec<MeasuredRow> = rows.collect();
+    report_card::mark_unstable_writes(&test.result, rows.iter_mut().map(|row| &mut row.numbers));
+    rows
 }
 
 fn row(test: &Test, merged: &JobResult, direction: Direction) -> Option<MeasuredRow> {

@@ -9,7 +9,7 @@ use crate::data::of_measurements::with_notes;
 use crate::data::placed::{self, AllDrawn, ChartRow, Subject, SweepChart};
 use crate::data::{Axis, Blocks, Cdf, Curve, Devices, Distribution, Level, Overlay, Series, Surface, Sweep, card};
 use crate::page::Picture;
-use analysis::report_card::{self, Disk, ProfileChoice, profile_of};
+use analysis::report_card::{self, ProfileChoice, profile_of};
 use analysis::samples_needed;
 use measure::{distinct, text};
 use model::Measurement;
@@ -257,7 +257,7 @@ pub(super) fn cards(sources: &[Source], request: &PageRequest) -> Cards {
     let mut cards = Cards::default();
     for (system, rows) in by_system(sources, &names) {
         let of: Vec<usize> = (0..sources.len()).filter(|&number| names[number] == system).collect();
-        let chosen = chosen(sources, &of, request);
+        let chosen = chosen(sources, &of, &rows, request);
         let judged = report_card::card(&system, &rows, chosen.profile);
         if !judged.is_measured() {
             continue;
@@ -266,10 +266,7 @@ pub(super) fn cards(sources: &[Source], request: &PageRequest) -> Cards {
             cards.lines.push(format!("{line}."));
             continue;
         }
-        let mut data = card(&judged, &rows, chosen.profile);
-        if let Some(reason) = chosen.because() {
-            data.notes.insert(0, reason);
-        }
+        let data = card(&judged, &rows, &chosen);
         let judged = |&number: &usize| sources[number].judged.iter().map(move |one| (number, one.number));
         let subjects: Vec<Subject> = of.iter().flat_map(judged).collect();
         cards.drawn.push(drawing("card", &data.title, &data, &subjects));
@@ -292,13 +289,10 @@ fn by_system(sources: &[Source], names: &[String]) -> Vec<(String, Vec<Measureme
     all
 }
 
-/// The profile that was asked for, or that of the disks of these sources.
-fn chosen(sources: &[Source], of: &[usize], request: &PageRequest) -> ProfileChoice {
-    let asked = request.profile.map(|profile| ProfileChoice { profile, reason: None });
-    asked.unwrap_or_else(|| {
-        let disks: Vec<Disk> = of.iter().flat_map(|&number| sources[number].places.kinds.iter().cloned()).collect();
-        profile_of(&disks)
-    })
+/// The profile that was asked for, or that of the disks of these sources and of what they do.
+fn chosen(sources: &[Source], of: &[usize], rows: &[Measurement], request: &PageRequest) -> ProfileChoice {
+    let disks = || distinct(of.iter().flat_map(|&number| sources[number].places.kinds.iter().cloned()));
+    request.profile.map_or_else(|| profile_of(&disks(), rows), ProfileChoice::asked)
 }
 
 /// Load/latency curves per system.
