@@ -184,7 +184,7 @@ const USERS: &[u32] = &[1, 8, 16, 32, 64];
 pub(crate) const USUAL: &[Levels] = &[
     (TestKind::RandomRead, &[8 * KIB], USERS),
     (TestKind::SequentialRead, &[MIB], &[1, 8]),
-    (TestKind::LogWrite, &[8 * KIB], &[1, 4]),
+    (TestKind::LogWrite, &[8 * KIB], &[1, 4, 16]),
 ];
 
 /// All levels, for tests that are named.

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quick_measuring_ends_within_forty_seconds() {
+    fn quick_measuring_ends_within_three_quarters_of_a_minute() {
         let request = SurveyRequest {
             quick: true,
             targets: vec!["/tmp".into()],
@@ -171,7 +171,7 @@ mod tests {
         };
         let prepared = Preparation::new(request, Reach::Whole, 0).unwrap();
         let all = prepared.time.total().get() * prepared.suite.tests.len() as u64;
-        assert!(all <= Nanos::from_secs(40).get(), "{all} ns");
+        assert!(all <= Nanos::from_secs(45).get(), "{all} ns");
     }
 
     #[test]

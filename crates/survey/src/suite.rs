@@ -195,6 +195,8 @@ fn draw_below(draws: &mut SplitMix, bound: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::report_card::{Need, TESTS, runs};
+    use model::Measurement;
 
     fn count(request: &SurveyRequest) -> usize {
         suite(request, Writes::Allowed).unwrap().tests.len()
@@ -213,10 +215,27 @@ mod tests {
     }
 
     #[test]
-    fn without_a_wish_the_usual_nine_tests_run() {
-        assert_eq!(count(&SurveyRequest::default()), 9);
+    fn without_a_wish_the_usual_ten_tests_run() {
+        assert_eq!(count(&SurveyRequest::default()), 10);
         let quick = SurveyRequest { quick: true, ..SurveyRequest::default() };
-        assert_eq!(count(&quick), 9);
+        assert_eq!(count(&quick), 10);
+    }
+
+    #[test]
+    fn the_default_tests_are_those_that_a_report_card_needs() {
+        let tests = suite(&SurveyRequest::default(), Writes::Allowed).unwrap().tests;
+        let row = |test: &SurveyTest| Measurement {
+            test: test.kind.pattern().into(),
+            users: Some(test.users.into()),
+            block: Some((test.block.into(), test.block.into())),
+            ..Measurement::default()
+        };
+        let rows: Vec<Measurement> = tests.iter().map(row).collect();
+        for test in TESTS.iter().filter(|test| test.need == Need::Always) {
+            let runs = runs(&rows, test);
+            let loads = [runs.base, runs.more].map(|run| run.map(|run| run.load));
+            assert_eq!(loads, [Some(test.users), Some(test.more_users)], "{}", test.range());
+        }
     }
 
     #[test]
@@ -282,13 +301,13 @@ mod tests {
         let request = SurveyRequest { repeat: Some(3), shuffle: true, seed: Some(7), ..SurveyRequest::default() };
         let (first, again) = (suite(&request, Writes::Allowed).unwrap(), suite(&request, Writes::Allowed).unwrap());
         assert_eq!(first, again);
-        assert_eq!(first.tests.len(), 27);
-        for (at, round) in first.tests.chunks(9).enumerate() {
+        assert_eq!(first.tests.len(), 30);
+        for (at, round) in first.tests.chunks(10).enumerate() {
             assert!(round.iter().all(|test| test.round as usize == at + 1));
             let kinds = |tests: &[SurveyTest]| {
                 tests.iter().map(SurveyTest::describe).collect::<std::collections::BTreeSet<_>>()
             };
-            assert_eq!(kinds(round), kinds(&first.tests[..9]), "each round has every test");
+            assert_eq!(kinds(round), kinds(&first.tests[..10]), "each round has every test");
         }
         let order =
             |seed| suite(&SurveyRequest { seed: Some(seed), ..request.clone() }, Writes::Allowed).unwrap().tests;

@@ -54,7 +54,7 @@ pub(crate) struct SurveyArgs {
     /// Directory on the disk, existing file (only read) or block devices (only read)
     #[arg(value_name = "PATH|DEVICE", required_unless_present_any = ["config", "resume"])]
     targets: Vec<PathBuf>,
-    /// Tests to run, like randread,write or all [default: nine tests of randread, read and write]
+    /// Tests to run, like randread,write or all [default: ten tests of randread, read and write]
     #[arg(long, value_name = "TESTS")]
     tests: Vec<String>,
     /// Numbers of users instead of those of the tests, like 1,8,64 or 1..64
