@@ -124,6 +124,7 @@ test-full: test seeds load store soak sanitize
 	PLUMB_GENERATED=2000 $(CASES) iostat::generated
 	PLUMB_SEEDS=10000 $(CARGO) test --locked -p formats --test tests -- iostat_generated
 	PLUMB_SEEDS=20000 $(CARGO) test --locked -p analysis --lib -- statistics::simulated statistics::proofs
+	PLUMB_SEEDS=2000 $(CARGO) test --locked -p analysis --lib -- statistics::power
 	PLUMB_SEEDS=20 $(CARGO) test --locked -p cli --test commands versus::two_deviations
 
 fresh:

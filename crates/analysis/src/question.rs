@@ -6,7 +6,7 @@
 
 use crate::capacity::Counts;
 pub use crate::statistics::FEWEST_INTERVALS;
-use crate::statistics::series_interval;
+use crate::statistics::{ALPHA, between_pairs, series_interval};
 use measure::{Direction, Histogram, Nanos};
 use model::{DirectionResult, Interval, JobResult, LatencyCounts, LatencyStatistics, RunResult};
 use std::borrow::Cow;
@@ -133,6 +133,28 @@ fn first(from: Nanos, to: Nanos, holds: impl Fn(Nanos) -> bool) -> Nanos {
 }
 
 impl Rule {
+    /// Answer of several rounds: that of [`of_rounds`], if the numbers of the rounds bear it out.
+    ///
+    /// What differs from round to round is in no round's interval. So the 95 % interval of the mean of the numbers'
+    /// logarithms (Student's t with n − 1 degrees of freedom, [`between_pairs`]) must keep the limit for a yes, and
+    /// miss it for a no. Both are wrong in at most 2.5 % at the limit, whatever the noise between rounds. One round is
+    /// not checked so.
+    pub fn of_rounds(&self, rounds: &[RuleObservation]) -> Answer {
+        let found = of_rounds(&rounds.iter().map(|round| round.answer).collect::<Vec<_>>());
+        let values: Option<Vec<f64>> = rounds.iter().map(|round| round.value).collect();
+        let Some(change) = values.and_then(|values| between_pairs(&vec![self.limit; values.len()], &values)) else {
+            return found;
+        };
+        let (low, high) = change.interval(ALPHA);
+        let is_kept = if self.is_time() { high < 0.0 } else { low > 0.0 };
+        let is_missed = if self.is_time() { low > 0.0 } else { high < 0.0 };
+        match found {
+            Answer::Yes if !is_kept => Answer::CannotTell,
+            Answer::No if !is_missed => Answer::CannotTell,
+            found => found,
+        }
+    }
+
     /// Judges a round.
     pub fn observe(&self, result: &RunResult) -> RuleObservation {
         let times = self.times(result);
@@ -358,8 +380,8 @@ mod tests {
             Number::Bandwidth => 4096e9 / MEAN,
         };
         let rule = Rule { part, number, limit: truth * times };
-        let rounds = |seed: u64| (0..3).map(move |round| rule.observe(&run(1000 * seed + round)).answer);
-        seeds.map(|seed| of_rounds(&rounds(seed).collect::<Vec<_>>())).collect()
+        let rounds = |seed: u64| (0..3).map(move |round| rule.observe(&run(1000 * seed + round)));
+        seeds.map(|seed| rule.of_rounds(&rounds(seed).collect::<Vec<_>>())).collect()
     }
 
     #[test]
@@ -433,6 +455,37 @@ mod tests {
         assert_eq!((own.answer, own.value), (Answer::Yes, monitored.value));
         simulated.virtual_intervals.clear();
         assert_eq!(rule.observe(&simulated).answer, Answer::CannotTell);
+    }
+
+    #[test]
+    fn rounds_that_differ_too_much_cannot_tell() {
+        let rule = Rule { part: Part::Read, number: Number::Iops, limit: 1000.0 };
+        let of = |rates: &[f64]| {
+            let round = |&rate: &f64| {
+                let answer = if rate > rule.limit { Answer::Yes } else { Answer::No };
+                let interval = Some([rate * 0.999, rate * 1.001]);
+                let keeps = rate > rule.limit;
+                RuleObservation { value: Some(rate), interval, beyond: None, ios: 1, intervals: 60, keeps, answer }
+            };
+            rule.of_rounds(&rates.iter().map(round).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[1100.0, 1110.0, 1090.0]), Answer::Yes);
+        assert_eq!(of(&[1010.0, 1150.0, 1020.0]), Answer::CannotTell, "one round makes the difference");
+        assert_eq!(of(&[900.0, 910.0, 890.0]), Answer::No);
+        assert_eq!(of(&[990.0, 850.0, 980.0]), Answer::CannotTell);
+        assert_eq!(of(&[990.0, 900.0, 1005.0]), Answer::CannotTell);
+        assert_eq!((of(&[1010.0]), of(&[990.0]), of(&[])), (Answer::Yes, Answer::No, Answer::CannotTell));
+        let time = Rule { number: Number::Mean, ..rule };
+        let rounds = [900.0, 910.0, 890.0].map(|value| RuleObservation {
+            value: Some(value),
+            interval: None,
+            beyond: None,
+            ios: 1,
+            intervals: 60,
+            keeps: true,
+            answer: Answer::Yes,
+        });
+        assert_eq!(time.of_rounds(&rounds), Answer::Yes);
     }
 
     #[test]

@@ -241,6 +241,13 @@ fn the_gate_answers_with_its_exit_status_and_a_last_line() {
     let new = write(directory.path(), "noisy", &noisy, 1_700_000_050);
     plumb(&directory, format!("gate --against {old} -- {new}")).exits(2).prints("runs a side would settle it");
     plumb(&directory, format!("gate --tolerance 40% --against {old} -- {new}")).succeeds();
+    // compare names the same number of runs.
+    let numbers = "--numbers iops,mean,p50,p99,p99.9";
+    let found = plumb(&directory, format!("gate --json {numbers} --against {old} -- {new}")).exits(2).json();
+    let most = found["pairs"].as_array().unwrap().iter().filter_map(|pair| pair["runs_to_go"].as_u64()).max().unwrap();
+    plumb(&directory, format!("compare {old} {new}"))
+        .succeeds()
+        .prints(&format!("Cannot tell for 5 of 5 numbers if they changed by more than 5 %; about {most} runs a side"));
 }
 
 #[test]
@@ -292,8 +299,10 @@ fn pairs_can_be_judged_after_each_and_must_be_pairs() {
         let words = format!("gate --pairs {} --against {}", list("new", new), list("old", old));
         plumb(&directory, &words)
     };
-    // three pairs decide nothing
-    status(3, 3).exits(2);
+    // Three of five pairs decide nothing, three of three do.
+    status(3, 3).exits(2).prints("pairs would settle it, planned with --pairs=");
+    plumb(&directory, format!("gate --pairs=3 {} --against {}", list("new", 3), list("old", 3))).exits(1);
+    plumb(&directory, format!("gate --pairs=1 {} --against {}", list("new", 3), list("old", 3))).exits(3);
     status(5, 5).exits(1);
     status(5, 4).exits(3).prints("5 runs of the baseline and 4 new ones");
     let late = write(directory.path(), "late", &OLD, 1_800_000_000);

@@ -78,6 +78,7 @@ plumb.outcomes = {
   better: { word: 'better', ink: (look) => look.betweenInk },
   worse: { word: 'worse', ink: (look) => look.alarm },
   slight: { word: 'differs slightly', ink: (look) => look.target },
+  differs: { word: 'differs', ink: (look) => look.target },
   cannot_tell: { word: 'cannot tell', ink: (look) => look.soft },
 };
 
@@ -89,6 +90,9 @@ plumb.changesSign = (verdict, x, y, ink) => {
   if (verdict === 'worse') return [polygon([[x, y + 5], [x + 5, y - 4], [x - 5, y - 4]])];
   if (verdict === 'same') return [dash(y - 2.5, 0), dash(y + 2.5, 0)];
   if (verdict === 'slight') return [dash(y - 2.5, 1.5), dash(y + 2.5, 1.5)];
+  if (verdict === 'differs') {
+    return [dash(y - 2.5, 0), dash(y + 2.5, 0), { shape: plumb.line([[x - 3, y + 6], [x + 3, y - 6]], ink, 1.6) }];
+  }
   return [{ shape: plumb.text(x, y + 0.5, '?', `bold 12px ${plumb.family}`, ink, 'center') }];
 };
 

@@ -310,6 +310,7 @@ fn changes_stand_between_no_change_and_the_tolerance() {
         row("p50", (0.02, 0.01, 0.03), Verdict::Slight),
         row("p99", (-0.3, -0.4, -0.2), Verdict::Better),
         row("p99.9", (0.1, -0.6, 9.0), Verdict::CannotTell),
+        row("response p50", (0.06, 0.02, 0.1), Verdict::Differs),
     ];
     let data = Changes {
         title: "before.json → after.json".into(),
@@ -324,6 +325,7 @@ fn changes_stand_between_no_change_and_the_tolerance() {
         "80k → 70.7k",
         "−11.6 % (−13.1 to −10.1)  worse",
         "+10.0 % (−60.0 to +900.0)  cannot tell",
+        "+6.0 % (+2.0 to +10.0)  differs",
         "tolerance 5 %",
         "0",
     ];

@@ -224,8 +224,8 @@ fn surfaces() {
 
 #[test]
 fn changes() {
-    const VERDICTS: [Verdict; 5] =
-        [Verdict::Worse, Verdict::Same, Verdict::Slight, Verdict::CannotTell, Verdict::Better];
+    const VERDICTS: [Verdict; 6] =
+        [Verdict::Worse, Verdict::Same, Verdict::Slight, Verdict::CannotTell, Verdict::Better, Verdict::Differs];
     check("changes", |count, latency, rate| {
         let row = |at: usize| {
             // From a fiftieth to seventy times, with intervals of all widths; some without an interval, some unknown.

@@ -1,7 +1,7 @@
 //! Simulated disks on either side of every limit of every profile.
 
 use super::*;
-use analysis::question::{Answer, of_rounds};
+use analysis::question::Answer;
 use measure::{Direction, Histogram, SplitMix};
 use model::{DirectionResult, Interval, JobResult, LatencyCounts, LatencyStatistics, Monitored, RunResult, SyncResult};
 
@@ -84,9 +84,9 @@ impl Disk {
 
     /// The answers of three rounds each.
     fn answers(self, rule: &Rule, seeds: std::ops::Range<u64>) -> Vec<Answer> {
-        let round = |seed: u64| rule.observe(&self.round(rule.part, seed)).answer;
+        let round = |seed: u64| rule.observe(&self.round(rule.part, seed));
         let rounds = |seed: u64| (0..ROUNDS).map(|number| round(ROUNDS * seed + number)).collect::<Vec<_>>();
-        seeds.map(|seed| of_rounds(&rounds(seed))).collect()
+        seeds.map(|seed| rule.of_rounds(&rounds(seed))).collect()
     }
 }
 

@@ -12,6 +12,8 @@ mod turns;
 
 pub use observation::{Metric, Missing, Observation, RequestedWork, StatedFacts, Within, observe};
 pub use pairing::{Design, Matches, RunOrder, Test, TestPair, order_of, pair};
+#[cfg(test)]
+pub(crate) use rows::verdict;
 pub use rows::{ComparedTest, MetricRow, RowDocument, Verdict, compare, compare_usual, percent_of, share_of, table};
 pub use sentences::{Summary, is_one_run_each, summary};
 pub use surroundings::{Difference, FactSet, follows_another, moved_little};

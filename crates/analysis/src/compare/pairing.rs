@@ -226,10 +226,11 @@ pub enum RunOrder {
 pub enum Design {
     /// As sets, or in rounds if they were made in turns.
     AsMade,
-    /// In rounds in random order, looked at after 5, 10, 20, 40 ... of them.
-    Looks,
-    /// As pairs in random order, looked at after each.
-    WatchedPairs,
+    /// As rounds in random order, looked at after each.
+    Rounds {
+        /// Rounds that are planned.
+        planned: usize,
+    },
 }
 
 /// The order in which the runs of a test were made, by the times at which they ended.

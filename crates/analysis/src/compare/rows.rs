@@ -4,7 +4,7 @@ use super::observation::{Missing, Observation, Within};
 use super::{Design, Metric, RunOrder, Test, TestPair, order_of};
 use crate::checks::grade_title;
 use crate::not_storage::NotStorage;
-use crate::statistics::{ALPHA, Change, between_looks, between_sets, between_turns, between_watched_pairs, rejected};
+use crate::statistics::{ALPHA, Change, between_rounds, between_sets, between_turns, rejected};
 use measure::text;
 use model::Grade;
 use serde::{Deserialize, Serialize};
@@ -15,12 +15,14 @@ use serde::{Deserialize, Serialize};
 pub enum Verdict {
     /// The change is within the tolerance: two one-sided tests, each with an error of 5 %, leave nothing beyond it.
     Same,
-    /// It changed for the better, by more than the tolerance as estimated.
+    /// It changed for the better, by more than the tolerance: the whole interval is beyond it.
     Better,
-    /// It changed for the worse, by more than the tolerance as estimated.
+    /// It changed for the worse, by more than the tolerance: the whole interval is beyond it.
     Worse,
-    /// It changed, by less than the tolerance as estimated.
+    /// It changed, by less than the tolerance: as `Same`, and the interval holds no change of 0.
     Slight,
+    /// It changed; the interval has changes below and beyond the tolerance.
+    Differs,
     /// The interval holds no change and one beyond the tolerance, or there is no interval.
     #[default]
     CannotTell,
@@ -59,8 +61,8 @@ impl MetricRow {
         [self.ratio(), ends.map(|ends| ends.0), ends.map(|ends| ends.1)].map(|logarithm| logarithm.and_then(share_of))
     }
 
-    /// The part of a change between single runs that the noise within them leaves, as a logarithm: from the nearest ends of
-    /// their intervals. `None` if these overlap. What the machine does from run to run is not in it.
+    /// The part of a change between single runs that the noise within them leaves, as a logarithm: from the nearest
+    /// ends of their intervals. `None` if these overlap. What the machine does from run to run is not in it.
     pub fn at_least(&self) -> Option<f64> {
         let [Some(old), Some(new)] = self.within else { return None };
         let above = |low: f64, high: Option<f64>| high.map(|high| low / high).filter(|&ratio| ratio > 1.0);
@@ -231,8 +233,7 @@ fn row(test: &TestPair, metric: Metric, tolerance: f64, design: Design, order: R
     let [old, new] = numbers.clone().map(|side| side.ok().and_then(|values| geometric_mean(&values)));
     let change = match &numbers {
         [Ok(old), Ok(new)] => match (design, order) {
-            (Design::WatchedPairs, _) => between_watched_pairs(old, new),
-            (Design::Looks, _) => between_looks(old, new),
+            (Design::Rounds { planned }, _) => between_rounds(old, new, planned),
             (Design::AsMade, RunOrder::Turns) => between_turns(old, new),
             (Design::AsMade, _) => between_sets(old, new),
         },
@@ -240,14 +241,14 @@ fn row(test: &TestPair, metric: Metric, tolerance: f64, design: Design, order: R
     };
     let reason = match &change {
         Some(_) => None,
-        None => Some(reason(&numbers, metric, design)),
+        None => Some(reason(&numbers, metric)),
     };
     let mut row = MetricRow { metric, old, new, change, verdict: Verdict::CannotTell, is_sure: false, within, reason };
     row.verdict = row.gain().map_or(Verdict::CannotTell, |gain| verdict(&gain, tolerance));
     row
 }
 
-fn reason(numbers: &[Result<Vec<f64>, Missing>; 2], metric: Metric, design: Design) -> String {
+fn reason(numbers: &[Result<Vec<f64>, Missing>; 2], metric: Metric) -> String {
     let (old, new) = match numbers {
         [Err(old), Err(new)] => return format!("{} {}", metric.title(), old.max(new).words()),
         [Err(why), Ok(_)] => return format!("{} of the old side {}", metric.title(), why.words()),
@@ -255,26 +256,28 @@ fn reason(numbers: &[Result<Vec<f64>, Missing>; 2], metric: Metric, design: Desi
         [Ok(old), Ok(new)] => (old.len(), new.len()),
     };
     match (old, new) {
-        (2..=4, 2..=4) if design == Design::Looks => format!("{old} pairs: the first look is at 5"),
         (1, 1) => "one run each: nothing is known of the noise between runs".to_owned(),
         (1, _) | (_, 1) => "one run on a side: it needs 8 or more on the other, or 2 or more on both".to_owned(),
         _ => "the numbers of all runs are equal as printed: it needs 4 runs a side".to_owned(),
     }
 }
 
-fn verdict(gain: &Change, tolerance: f64) -> Verdict {
+/// The verdict on a change that is counted so that negative is worse, with the tolerance as a logarithm.
+///
+/// *Worse* and *better* are one-sided tests against the tolerance with an error of 2.5 % (Welch 1947), *same* and
+/// *slight* two of them against both tolerances with 5 % each (TOST, Schuirmann 1987), *slight* and *differs* a
+/// two-sided test against no change with 5 %. So where nothing changed, *worse* takes a change beyond the tolerance by
+/// chance.
+pub(crate) fn verdict(gain: &Change, tolerance: f64) -> Verdict {
     let (low, high) = gain.interval(ALPHA);
-    let excludes_zero = low > 0.0 || high < 0.0 || (low == high && low != 0.0);
-    if excludes_zero && gain.estimate > tolerance {
-        Verdict::Better
-    } else if excludes_zero && gain.estimate < -tolerance {
-        Verdict::Worse
-    } else if excludes_zero {
-        Verdict::Slight
-    } else if is_within(gain, tolerance) {
-        Verdict::Same
-    } else {
-        Verdict::CannotTell
+    let excludes_zero = low > 0.0 || high < 0.0;
+    match is_within(gain, tolerance) {
+        _ if low > tolerance => Verdict::Better,
+        _ if high < -tolerance => Verdict::Worse,
+        true if excludes_zero => Verdict::Slight,
+        true => Verdict::Same,
+        false if excludes_zero => Verdict::Differs,
+        false => Verdict::CannotTell,
     }
 }
 
@@ -356,6 +359,7 @@ impl Verdict {
             Verdict::Better => "▲ better",
             Verdict::Worse => "▼ worse",
             Verdict::Slight => "≈ differs slightly",
+            Verdict::Differs => "≠ differs",
             Verdict::CannotTell => "? cannot tell",
         }
     }

@@ -59,15 +59,20 @@ fn conclusion(tests: &[ComparedTest], tolerance: f64) -> [String; 2] {
 
 fn changes(tests: &[ComparedTest], tolerance: f64) -> String {
     let of = |verdict: Verdict| named(tests, |row| row.verdict == verdict && row.is_sure);
-    let (worse, better) = (of(Verdict::Worse), of(Verdict::Better));
+    let differs = |is_such: fn(f64) -> bool| {
+        let is_so = |row: &MetricRow| row.gain().is_some_and(|gain| is_such(gain.estimate));
+        named(tests, |row| row.verdict == Verdict::Differs && row.is_sure && is_so(row))
+    };
+    let within = text::chosen_percent(tolerance);
     let mut parts = Vec::new();
     parts.extend(new_errors(tests.iter()));
-    if !worse.is_empty() {
-        parts.push(format!("worse: {worse}"));
-    }
-    if !better.is_empty() {
-        parts.push(format!("better: {better}"));
-    }
+    let changed = [
+        ("worse".to_owned(), of(Verdict::Worse)),
+        (format!("worse, perhaps by less than {within}"), differs(|gain| gain < 0.0)),
+        ("better".to_owned(), of(Verdict::Better)),
+        (format!("better, perhaps by less than {within}"), differs(|gain| gain > 0.0)),
+    ];
+    parts.extend(changed.iter().filter(|(_, rows)| !rows.is_empty()).map(|(how, rows)| format!("{how}: {rows}")));
     let rows = || tests.iter().flat_map(|test| &test.rows).filter(|row| row.old.is_some() && row.new.is_some());
     let is_inside = |row: &MetricRow| row.change.is_some_and(|change| is_within(&change, tolerance.ln_1p()));
     if parts.is_empty() && is_one_run_each(tests) {
@@ -75,7 +80,7 @@ fn changes(tests: &[ComparedTest], tolerance: f64) -> String {
     }
     if parts.is_empty() {
         return match rows().all(is_inside) && rows().next().is_some() {
-            true => format!("Nothing changed by more than {}.", text::chosen_percent(tolerance)),
+            true => format!("Nothing changed by more than {within}."),
             false => "No change beyond the noise can be shown.".to_owned(),
         };
     }
@@ -134,7 +139,8 @@ fn named(tests: &[ComparedTest], is_such: impl Fn(&MetricRow) -> bool) -> String
 fn rest(tests: &[ComparedTest], tolerance: f64) -> String {
     let rows = || tests.iter().flat_map(|test| test.rows.iter().map(move |row| (test, row)));
     let compared = || rows().filter(|(_, row)| row.old.is_some() && row.new.is_some());
-    let open: Vec<_> = compared().filter(|(_, row)| row.verdict == Verdict::CannotTell).collect();
+    let is_open = |row: &MetricRow| matches!(row.verdict, Verdict::CannotTell | Verdict::Differs);
+    let open: Vec<_> = compared().filter(|(_, row)| is_open(row)).collect();
     let all = compared().count();
     if all == 0 {
         return "Cannot tell anything: no number is known on both sides.".to_owned();
@@ -149,9 +155,15 @@ fn rest(tests: &[ComparedTest], tolerance: f64) -> String {
             largest => format!("A change of {} would have been seen in every number.", text::percent(largest.exp_m1())),
         };
     }
-    let needed = |row: &MetricRow| row.gain().map(|gain| runs_to_settle(&gain, tolerance));
+    let needed = |row: &MetricRow| {
+        let gain = row.gain()?;
+        // Of a gain it is open if it is beyond the tolerance, which no gate asks.
+        let is_gain = row.verdict == Verdict::Differs && gain.estimate > 0.0;
+        Some(runs_to_settle(&if is_gain { gain.reversed() } else { gain }, tolerance))
+    };
     let wanted: Vec<Option<usize>> = open.iter().filter_map(|(_, row)| needed(row)).collect();
-    let count = format!("Cannot tell for {} of {all} numbers", open.len());
+    let within = text::chosen_percent(tolerance);
+    let count = format!("Cannot tell for {} of {all} numbers if they changed by more than {within}", open.len());
     match wanted.iter().copied().collect::<Option<Vec<usize>>>() {
         _ if wanted.is_empty() => format!("{count}; make five runs a side, in turns."),
         Some(runs) => {

@@ -128,13 +128,19 @@ impl Standing {
     }
 }
 
-/// Compares the sides over these rounds. `decisive` are the numbers that have to be settled.
+/// Compares the sides over these rounds, of at most `planned`. `decisive` are the numbers that have to be settled.
 ///
 /// # Errors
 /// The sides have different tests, or one had other tests in another round.
-pub fn standing(rounds: &[Round], decisive: &[Metric], goal: Goal, tolerance: f64) -> Result<Standing, TurnsError> {
+pub fn standing(
+    rounds: &[Round],
+    planned: usize,
+    decisive: &[Metric],
+    goal: Goal,
+    tolerance: f64,
+) -> Result<Standing, TurnsError> {
     let matched = matched(rounds)?;
-    let mut tests = compare_usual(&matched, decisive, tolerance, Design::WatchedPairs);
+    let mut tests = compare_usual(&matched, decisive, tolerance, Design::Rounds { planned });
     let mut found = Standing { tests: Vec::new(), questions: Vec::new(), order: Vec::new(), notes: Vec::new() };
     let count = matched.len() * decisive.len();
     for (test, compared) in matched.iter().zip(&mut tests) {

@@ -29,7 +29,7 @@ fn side(share: f64) -> Vec<u64> {
 }
 
 fn found(share: f64, count: usize, goal: Goal) -> Standing {
-    standing(&rounds(&A, &side(share))[..count], &[Metric::Iops], goal, 0.05).unwrap()
+    standing(&rounds(&A, &side(share))[..count], 15, &[Metric::Iops], goal, 0.05).unwrap()
 }
 
 #[test]
@@ -84,11 +84,11 @@ fn an_order_that_counts_is_a_remark() {
         let second = if at % 2 == 0 { &mut b[at] } else { &mut a[at] };
         *second = *second * 95 / 100;
     }
-    let found = standing(&rounds(&a, &b), &[Metric::Iops], Goal::Decided, 0.05).unwrap();
+    let found = standing(&rounds(&a, &b), 15, &[Metric::Iops], Goal::Decided, 0.05).unwrap();
     let [effect] = found.order.as_slice() else { panic!("{:?}", found.order) };
     let mut at_once = rounds(&a, &b);
     at_once.iter_mut().for_each(|round| round.first = None);
-    assert_eq!(standing(&at_once, &[Metric::Iops], Goal::Decided, 0.05).unwrap().order, []);
+    assert_eq!(standing(&at_once, 15, &[Metric::Iops], Goal::Decided, 0.05).unwrap().order, []);
     assert!(effect.sentence().contains("ran second in a round had −5.0 % IOPS ("), "{}", effect.sentence());
 }
 
@@ -96,24 +96,24 @@ fn an_order_that_counts_is_a_remark() {
 fn what_is_asked_may_differ_and_other_tests_are_refused() {
     let mut rounds = rounds(&A, &side(1.0));
     rounds.iter_mut().for_each(|round| round.sides[1][0].asked.depth = 32);
-    let found = standing(&rounds, &[Metric::Iops], Goal::Decided, 0.05).unwrap();
+    let found = standing(&rounds, 15, &[Metric::Iops], Goal::Decided, 0.05).unwrap();
     assert_eq!(found.tests[0].label, "sequential reads ×8 against sequential reads ×8, depth 32");
     rounds.iter_mut().for_each(|round| round.sides[1][0].asked.block = Some((8192, 8192)));
     rounds.iter_mut().for_each(|round| round.sides[0][0].asked.block = Some((4096, 4096)));
-    let found = standing(&rounds, &[Metric::Iops], Goal::Decided, 0.05).unwrap();
+    let found = standing(&rounds, 15, &[Metric::Iops], Goal::Decided, 0.05).unwrap();
     assert!(found.notes[0].contains("the block sizes differ"), "{:?}", found.notes);
     rounds[3].sides[1].clear();
-    let wrong = standing(&rounds, &[Metric::Iops], Goal::Decided, 0.05);
+    let wrong = standing(&rounds, 15, &[Metric::Iops], Goal::Decided, 0.05);
     assert_eq!(wrong, Err(TurnsError::OtherRounds));
     rounds.iter_mut().for_each(|round| round.sides[1].clear());
-    let wrong = standing(&rounds, &[Metric::Iops], Goal::Decided, 0.05).unwrap_err().to_string();
+    let wrong = standing(&rounds, 15, &[Metric::Iops], Goal::Decided, 0.05).unwrap_err().to_string();
     assert!(wrong.contains("B has no test with I/O"), "{wrong}");
-    assert!(!standing(&[], &[Metric::Iops], Goal::Decided, 0.05).unwrap().is_settled());
+    assert!(!standing(&[], 15, &[Metric::Iops], Goal::Decided, 0.05).unwrap().is_settled());
 }
 
 #[test]
 fn a_number_that_is_not_known_settles_nothing() {
-    let found = standing(&rounds(&A, &side(1.1)), &[Metric::Percentile(99.9)], Goal::Decided, 0.05).unwrap();
+    let found = standing(&rounds(&A, &side(1.1)), 15, &[Metric::Percentile(99.9)], Goal::Decided, 0.05).unwrap();
     assert!(!found.is_settled());
     let [first, _] = turns_sentences(&found, Goal::Decided, 0.05, 8, 1.0);
     assert!(first.starts_with("Cannot tell: p99.9"), "{first}");
@@ -129,7 +129,7 @@ fn a_round_of_18_numbers_takes_less_than_5_ms() {
     let mut times: Vec<std::time::Duration> = (0..50)
         .map(|_| {
             let begun = std::time::Instant::now();
-            let found = standing(&all, decisive, Goal::Decided, 0.05).unwrap();
+            let found = standing(&all, 15, decisive, Goal::Decided, 0.05).unwrap();
             assert_eq!(found.questions.len(), 18);
             begun.elapsed()
         })

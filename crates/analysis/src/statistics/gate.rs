@@ -40,9 +40,9 @@ pub struct GateNumber {
 
 /// The answers about numbers that are judged together, in their order.
 ///
-/// *Worse* is claimed of any of them, so they share the error. Those of the first rank have nine tenths of it, by Holm's
-/// rule, and those of the second rank the rest; once all of the first are worse, the second have all of it. *Ok* is a
-/// claim about one number, and has the error for itself.
+/// *Worse* is claimed of any of them, so they share the error. Those of the first rank have nine tenths of it, by
+/// Holm's rule, and those of the second rank the rest; once all of the first are worse, the second have all of it. *Ok*
+/// is a claim about one number, and has the error for itself.
 pub fn answers(numbers: &[GateNumber], tolerance: f64) -> Vec<Answer> {
     let bound = -tolerance.ln_1p();
     let of = |rank: Rank| -> Vec<usize> {
@@ -115,10 +115,11 @@ pub enum Decision {
 
 /// The decision on one of `questions` numbers, with this tolerance as a share.
 ///
-/// *Differs* is claimed of any of them, so each has its part of the error. *Same* must hold for all.
+/// *Differs* is claimed of any of them, so each has its part of the error of 5 %. *Same* must hold for all, by two
+/// one-sided tests against the tolerance with 5 % each (TOST, Schuirmann 1987).
 pub fn decision(change: &Change, tolerance: f64, questions: usize) -> Decision {
     let (low, high) = change.interval(ALPHA / questions.max(1) as f64);
-    let (near_low, near_high) = change.interval(ALPHA);
+    let (near_low, near_high) = change.interval(2.0 * ALPHA);
     let bound = tolerance.ln_1p();
     if low > 0.0 || high < 0.0 {
         Decision::Differs
@@ -133,7 +134,7 @@ pub fn decision(change: &Change, tolerance: f64, questions: usize) -> Decision {
 pub fn rounds_to_decide(change: &Change, tolerance: f64, questions: usize) -> Option<usize> {
     let size = change.estimate.abs();
     let differs = change.runs_to_see(size, ALPHA / questions.max(1) as f64);
-    let same = change.runs_to_see(tolerance.ln_1p() - size, ALPHA);
+    let same = change.runs_to_see(tolerance.ln_1p() - size, 2.0 * ALPHA);
     differs.into_iter().chain(same).min()
 }
 
@@ -147,7 +148,7 @@ pub fn order_effect(first: &[f64], second: &[f64]) -> Option<Change> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::{between_sets, between_watched_pairs};
+    use crate::statistics::{between_rounds, between_sets};
 
     fn change(percent: f64) -> Change {
         let old = [100.0, 101.0, 99.0, 100.5, 99.5];
@@ -205,7 +206,7 @@ mod tests {
         let new: Vec<f64> =
             OLD.iter().zip([1.0, 1.01, 0.99, 1.0, 1.005, 0.995, 1.0, 1.0]).map(|(a, b)| a * b).collect();
         let new: Vec<f64> = new.iter().map(|value| value * (1.0 + percent / 100.0)).collect();
-        between_watched_pairs(&OLD, &new).unwrap()
+        between_rounds(&OLD, &new, OLD.len()).unwrap()
     }
 
     #[test]

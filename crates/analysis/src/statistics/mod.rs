@@ -15,8 +15,7 @@ mod one_run;
 pub(crate) mod student;
 
 pub use change::{
-    Change, WatchedMean, between_looks, between_pairs, between_sets, between_turns, between_watched_pairs, rejected,
-    watched_mean,
+    Change, WatchedMean, between_pairs, between_rounds, between_sets, between_turns, rejected, watched_mean,
 };
 pub use crossing::{Crossing, RateTrial, crossing};
 pub use gate::{

@@ -43,6 +43,19 @@ impl Noise {
         (0..count).map(|_| 80_000.0 * (change + deviation * self.normal()).exp()).collect()
     }
 
+    /// Rates of two sides in turns, the second with this change; the runs of a round have this correlation.
+    pub(crate) fn turns(&mut self, rounds: usize, change: f64, deviation: f64, alike: f64) -> [Vec<f64>; 2] {
+        let mut sides = [Vec::new(), Vec::new()];
+        for _ in 0..rounds {
+            let common = alike.sqrt() * self.normal();
+            for (rates, change) in sides.iter_mut().zip([0.0, change]) {
+                let level = common + (1.0 - alike).sqrt() * self.normal();
+                rates.push(80_000.0 * (change + deviation * level).exp());
+            }
+        }
+        sides
+    }
+
     /// A series of the AR(1) process with variance 1.
     pub(crate) fn slow(&mut self, count: usize, correlation: f64) -> Vec<f64> {
         let mut level = self.normal();
@@ -87,24 +100,37 @@ fn a_single_new_run_against_ten_has_five_percent_false_answers() {
 }
 
 #[test]
-fn a_look_after_every_pair_misleads_in_less_than_5_percent() {
-    let first_look = |noise: &mut Noise, change: f64, most: usize| {
-        let (old, new) = (noise.rates(most, 0.0, 0.03), noise.rates(most, change, 0.03));
-        (4..=most).find(|&pairs| differs(between_watched_pairs(&old[..pairs], &new[..pairs])))
-    };
-    let misled = count(|noise| first_look(noise, 0.0, 60).is_some());
-    at_most(0.028, misled, "equal pairs differ at some look");
+fn turns_keep_the_error_whatever_the_correlation() {
+    for runs in [2, 3, 5, 10, 40] {
+        for alike in [0.0, 0.1, 0.3, 0.6, 0.9] {
+            for alpha in [ALPHA, 0.01] {
+                let found = count(|noise| {
+                    let [old, new] = noise.turns(runs, 0.0, 0.03, alike);
+                    between_turns(&old, &new).is_some_and(|change| change.probability() < alpha)
+                });
+                at_most(alpha, found, &format!("{runs} runs in turns, correlation {alike}, differ at {alpha}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn all_looks_at_rounds_together_keep_the_error() {
+    let cases = [(3, 0.0), (5, 0.0), (5, 0.6), (10, 0.0), (15, 0.0), (15, 0.5), (15, 0.9), (30, 0.0)];
+    for (planned, alike) in cases {
+        // One who goes on until twice as many as planned.
+        let most = 2 * planned;
+        let misled = count(|noise| {
+            let [old, new] = noise.turns(most, 0.0, 0.03, alike);
+            (2..=most).any(|round| differs(between_rounds(&old[..round], &new[..round], planned)))
+        });
+        at_most(ALPHA, misled, &format!("{planned} equal rounds planned, correlation {alike}, differ at some look"));
+    }
     let peeking = count(|noise| {
         let (old, new) = (noise.rates(60, 0.0, 0.03), noise.rates(60, 0.0, 0.03));
         (4..=60).any(|pairs| differs(between_pairs(&old[..pairs], &new[..pairs])))
     });
     assert!(peeking * 5 > seeds(), "plain t misleads such a reader: {peeking}");
-    // Two deviations of the difference of a pair.
-    let effect = 2.0 * 0.03 * std::f64::consts::SQRT_2;
-    let seen = count(|noise| first_look(noise, effect, 15).is_some());
-    at_least(0.98, seen, "two deviations seen within 15 pairs");
-    let early = count(|noise| first_look(noise, effect, 6).is_some());
-    at_least(0.5, early, "two deviations seen within 6 pairs");
 }
 
 #[test]

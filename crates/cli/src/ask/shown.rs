@@ -5,7 +5,7 @@ use super::question::Question;
 use super::rounds::{Rate, RoundResults};
 use super::units::{Search, TrialAnswer};
 use crate::failure::Failure;
-use analysis::question::{Answer, FEWEST_INTERVALS, Number, Part, Rule, RuleObservation, of_rounds, of_rules};
+use analysis::question::{Answer, FEWEST_INTERVALS, Number, Part, Rule, RuleObservation, of_rules};
 use formats::printable;
 use measure::Direction;
 use measure::text;
@@ -45,9 +45,8 @@ impl<'a> Report<'a> {
         let answered = |(written, rounds): (&'a ProfileRule, &'a Vec<RuleObservation>)| {
             // It was read before anything was measured.
             let rule = written.rule(self.question.units()).ok()?;
-            let answers: Vec<Answer> = rounds.iter().map(|round| round.answer).collect();
             let is_of_storage = self.is_of_storage();
-            Some(RuleAnswer { written, rule, rounds, answer: of_rounds(&answers), is_of_storage })
+            Some(RuleAnswer { written, rule, rounds, answer: rule.of_rounds(rounds), is_of_storage })
         };
         rules.filter_map(answered).collect()
     }
@@ -396,6 +395,9 @@ impl RuleAnswer<'_> {
             [_, _, few @ (1..), _] => format!("{} had too few for {}", of_all(few), self.written.number),
             [.., uneven @ (1..)] => format!("{} too uneven for an interval", of_all(uneven)),
             _ if yes > 0 && no > 0 => "the rounds differ".to_owned(),
+            _ if yes == self.rounds.len() || 2 * no > self.rounds.len() => {
+                "the rounds differ too much for so few of them".to_owned()
+            }
             _ => format!("the interval of {} holds the limit", of_all(self.rounds.len() - yes - no)),
         })
     }

@@ -18,6 +18,8 @@ pub(super) struct JudgedRow {
     pub(super) answer: Answer,
     /// Runs a side that would settle it; `None` if it is settled, or if no number of runs would.
     pub(super) runs_to_go: Option<usize>,
+    /// How the runs belong together.
+    pub(super) design: Design,
     /// The reason, if it is not the interval.
     pub(super) reason: Option<String>,
 }
@@ -26,6 +28,13 @@ impl JudgedRow {
     pub(super) fn row(&self) -> Option<&MetricRow> {
         self.test.rows.first()
     }
+}
+
+/// The question about all numbers.
+#[derive(Clone, Copy)]
+struct Asked {
+    tolerance: f64,
+    design: Design,
 }
 
 /// A number of a test that is to be judged.
@@ -85,17 +94,19 @@ pub(super) fn conclude(matches: &Matches, wanted: GateMetrics<'_>, tolerance: f6
         candidates.iter().map(|one| GateNumber { rank: rank(&one.row), change: one.row.gain() }).collect();
     let found = answers(&numbers, tolerance);
     let mut rows: Vec<JudgedRow> = tests.iter().filter_map(new_errors).collect();
-    let judge = |((candidate, number), answer)| judged(candidate, number, answer, tolerance);
+    let judge = |((candidate, number), answer)| judged(candidate, number, answer, Asked { tolerance, design });
     rows.extend(candidates.into_iter().zip(numbers).zip(found).map(judge));
     rows.extend(matches.only_old.iter().map(|label| missing(label)));
     let answer = answer_of_all(&rows.iter().map(|row| (row.rank, row.answer)).collect::<Vec<_>>());
     Conclusion { answer, tolerance, rows, surroundings: Vec::new(), notes }
 }
 
-fn judged(candidate: Candidate, number: GateNumber, answer: Answer, tolerance: f64) -> JudgedRow {
+fn judged(candidate: Candidate, number: GateNumber, answer: Answer, asked: Asked) -> JudgedRow {
     let Candidate { test, row } = candidate;
     let open = number.change.filter(|_| answer == Answer::CannotTell);
-    let runs_to_go = open.and_then(|gain| runs_to_settle(&gain, tolerance));
+    // Numbers that are judged together need more than one that is judged alone.
+    let more = test.runs.iter().copied().min().unwrap_or(0) + 1;
+    let runs_to_go = open.and_then(|gain| runs_to_settle(&gain, asked.tolerance)).map(|runs| runs.max(more));
     // What disturbs a run makes it slower: a loss of the new side, or none against a baseline that was slowed down, may
     // be its doing.
     // Only those that other programs caused are left here: the gate ends before with what another run would not change.
@@ -114,7 +125,7 @@ fn judged(candidate: Candidate, number: GateNumber, answer: Answer, tolerance: f
     let rank = if doubt.is_some() && answer == Answer::Worse { Rank::First } else { number.rank };
     let answer = if doubt.is_some() { Answer::CannotTell } else { answer };
     let reason = doubt.or_else(|| row.reason.clone());
-    JudgedRow { test: ComparedTest { rows: vec![row], ..test }, rank, answer, runs_to_go, reason }
+    JudgedRow { test: ComparedTest { rows: vec![row], ..test }, rank, answer, runs_to_go, design: asked.design, reason }
 }
 
 /// Errors that the baseline does not have are worse, without statistics.
@@ -126,6 +137,7 @@ fn new_errors(test: &ComparedTest) -> Option<JudgedRow> {
         rank: Rank::First,
         answer: Answer::Worse,
         runs_to_go: None,
+        design: Design::AsMade,
         reason,
     })
 }
@@ -141,5 +153,5 @@ fn missing(label: &str) -> JudgedRow {
         not_storage: [None, None],
     };
     let reason = Some("it is in the baseline and not in the results".to_owned());
-    JudgedRow { test, rank: Rank::First, answer: Answer::CannotTell, runs_to_go: None, reason }
+    JudgedRow { test, rank: Rank::First, answer: Answer::CannotTell, runs_to_go: None, design: Design::AsMade, reason }
 }

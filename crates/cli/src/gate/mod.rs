@@ -29,7 +29,8 @@ Examples:
   plumb gate --format github new-*.json --against main-*.json
   plumb gate --format junit -o gate.xml new-*.json --against main-*.json
   plumb gate --quiet new-*.json --against main-*.json    the last line alone
-  plumb gate --pairs new-*.json --against main-*.json    in turns; may be asked after each pair
+  plumb gate --pairs new-*.json --against main-*.json    five pairs in turns; may be asked after each
+  plumb gate --pairs=10 new-*.json --against main-*.json    ten are planned
   git bisect run sh -c './measure >new.json; plumb gate --bisect new.json --against good.json'
 
 Each result is a run. It needs two or more a side, better five; a single new run can be compared
@@ -54,10 +55,11 @@ pub(crate) struct GateArgs {
     /// is known]
     #[arg(long, value_delimiter = ',', value_parser = input::metric, value_name = "LIST")]
     numbers: Vec<Metric>,
-    /// Compare the n-th results of both sides as a pair, measured in turns in random order; may be asked after any pair,
-    /// and looks at 5, 10, 20, 40 ... of them
-    #[arg(long)]
-    pairs: bool,
+    /// Compare the n-th results of both sides as a pair, measured in turns in random order. May be asked after any pair,
+    /// and is most certain after as many as are planned [default: 5]
+    #[arg(long, value_name = "PLANNED", num_args = 0..=1, require_equals = true, default_missing_value = "5",
+        value_parser = clap::value_parser!(u32).range(2..=999))]
+    pairs: Option<u32>,
     /// Exit status for git bisect run: 125 for cannot tell, 128 for an error
     #[arg(long)]
     bisect: bool,
@@ -189,7 +191,10 @@ fn conclude(args: &GateArgs) -> Result<Conclusion, Inconclusive> {
         )
         .into());
     }
-    let design = if args.pairs { pairs_of(&matches)? } else { Design::AsMade };
+    let design = match args.pairs {
+        Some(planned) => pairs_of(&matches, planned)?,
+        None => Design::AsMade,
+    };
     let wanted = match args.numbers.as_slice() {
         [] => GateMetrics::WhereKnown(&USUAL),
         metrics => GateMetrics::All(metrics),
@@ -203,7 +208,7 @@ fn conclude(args: &GateArgs) -> Result<Conclusion, Inconclusive> {
 }
 
 /// Checks that the runs can be pairs.
-fn pairs_of(matches: &Matches) -> Result<Design, Failure> {
+fn pairs_of(matches: &Matches, planned: u32) -> Result<Design, Failure> {
     for test in &matches.both {
         let (old, new) = (test.old.runs.len(), test.new.runs.len());
         let why = match order_of(test) {
@@ -217,5 +222,5 @@ fn pairs_of(matches: &Matches) -> Result<Design, Failure> {
             test.old.label()
         )));
     }
-    Ok(Design::Looks)
+    Ok(Design::Rounds { planned: planned as usize })
 }

@@ -2,6 +2,7 @@
 
 use super::judge::{Conclusion, JudgedRow};
 use crate::failure::Failure;
+use analysis::compare::Design;
 use analysis::statistics::{Answer, Rank};
 use measure::text;
 use serde_json::{Value, json};
@@ -87,9 +88,12 @@ fn line(judged: &JudgedRow) -> String {
     if let Some(reason) = &judged.reason {
         return format!("{head}{interval}: {reason}");
     }
-    let to_go = match (judged.answer, judged.runs_to_go) {
-        (Answer::CannotTell, Some(runs)) => format!("; about {runs} runs a side would settle it"),
-        (Answer::CannotTell, None) => "; 200 runs a side would not settle it".to_owned(),
+    let to_go = match (judged.answer, judged.runs_to_go, judged.design) {
+        (Answer::CannotTell, Some(runs), Design::AsMade) => format!("; about {runs} runs a side would settle it"),
+        (Answer::CannotTell, Some(pairs), Design::Rounds { .. }) => {
+            format!("; about {pairs} pairs would settle it, planned with --pairs={pairs}")
+        }
+        (Answer::CannotTell, None, _) => "; 200 runs a side would not settle it".to_owned(),
         _ => String::new(),
     };
     format!("{head}{interval}{to_go}")

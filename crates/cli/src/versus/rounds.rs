@@ -170,7 +170,7 @@ impl<'a> Measurement<'a> {
         });
         self.rounds.push(Round { first, sides });
         let Settings { metrics, limits, tolerance, .. } = self.settings;
-        let found = standing(&self.rounds, metrics, limits.goal, *tolerance).map_err(|why| {
+        let found = standing(&self.rounds, limits.most, metrics, limits.goal, *tolerance).map_err(|why| {
             self.rounds.pop();
             Failure::from(why)
         })?;
