@@ -3,7 +3,7 @@
 
 use super::question::Question;
 use super::rounds;
-use analysis::question::{Answer, of_rounds};
+use analysis::question::Answer;
 use run::{Event, Monitoring, Observer, RunOptions, VirtualIntervals};
 use std::path::Path;
 use survey::{PROFILES, Profile};
@@ -43,7 +43,7 @@ fn answers(p99_ms: f64) -> Vec<Answer> {
         let found: Vec<_> = (1..=3).map(round).collect();
         assert!(found.iter().all(|round| round.intervals == 120), "{found:?}");
         assert_ne!(found[0].beyond, found[1].beyond, "rounds are separate runs");
-        of_rounds(&found.iter().map(|round| round.answer).collect::<Vec<_>>())
+        rule.of_rounds(&found)
     };
     (1..=SEEDS).map(answer).collect()
 }
