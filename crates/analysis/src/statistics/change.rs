@@ -225,7 +225,7 @@ impl Change {
         reach(self.design, ALPHA * self.share())
     }
 
-    /// Runs of each side (or rounds, if so many were planned) with which a change of `distance` is seen
+    /// Runs of each side (or rounds, if that number was planned) with which a change of `distance` is seen
     /// with 80 %; `None` if 200 are not enough.
     pub fn runs_to_see(&self, distance: f64, alpha: f64) -> Option<usize> {
         let share = |runs: usize| match self.looks {
