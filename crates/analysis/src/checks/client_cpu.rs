@@ -1,13 +1,14 @@
-//! Client CPU: the CPUs of the test machine were the bottleneck.
+//! Client CPU: the CPUs of the test machine were the bottleneck. It agrees with the limit of the run: where that is the
+//! tester, this check finds it, and where it is another one, this check does not say that it was the tester.
 //!
 //! Signals: on-CPU and runnable time of workers, stolen ticks, the disk's queue; CPU time of imported jobs.
 
 use super::note;
 use crate::limiter::device::is_full;
-use crate::limiter::limited_by;
+use crate::limiter::{held_back_by_quota, limited_by};
 use crate::run_facts::{RunFacts, float, polls};
 use measure::{Nanos, text};
-use model::{Grade, Limiter, Note, RunResult};
+use model::{Grade, LimitedBy, Limiter, Note, RunResult};
 
 /// A worker that is on a CPU, or waiting for one, for this fraction of the time hardly waits for a device.
 const BUSY: f64 = 0.95;
@@ -38,6 +39,11 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let delay = shares.iter().map(|share| share.1).fold(0.0, f64::max);
     let ticks = seen.steady.cpu.filter(|cpu| cpu.total() >= 100);
     let steal = ticks.map_or(0.0, |cpu| float(cpu.steal) / float(cpu.total()));
+    // One run has one limit: what is said of it elsewhere is said here. A quota is the finding of another check.
+    let limit = limited_by(result);
+    let (tester, other): (Vec<&LimitedBy>, Vec<&LimitedBy>) =
+        limit.iter().partition(|limit| limit.limiter == Limiter::ClientCpu);
+    let tester = tester.first().filter(|_| held_back_by_quota(&seen).is_none());
     let what = if on + waiting > BUSY {
         let waited = if waiting >= 0.05 { " or waited for one" } else { "" };
         format!("a worker was on a processor{waited} {} of the time", text::percent((on + waiting).min(1.0)))
@@ -45,20 +51,26 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
         format!("a worker waited for a processor {} of the time", text::percent(delay.min(1.0)))
     } else if steal > STOLEN {
         format!("the hypervisor took {} of the processors", text::percent(steal))
+    } else if let Some(limit) = tester {
+        limit.sentence.clone()
     } else {
         return Vec::new();
     };
     let evidence =
         [("on_cpu_percent", percent(on)), ("run_delay_percent", percent(delay)), ("steal_percent", percent(steal))];
-    let grade = if on + waiting > BUSY { Grade::NotAStorageResult } else { Grade::ValidWithLimits };
-    // One run has one limit: what is said of it elsewhere is said here.
-    let other = limited_by(result).map(|limit| limit.limiter).filter(|limiter| *limiter != Limiter::ClientCpu);
-    let meaning = match other.filter(|_| grade == Grade::ValidWithLimits) {
-        Some(limiter) => format!("that is in its latencies; the limit was another one ({})", limiter.title()),
-        None => "the tester, not the disk, was the limit".to_owned(),
+    let (grade, meaning) = match other.first() {
+        Some(limit) => {
+            let limit = limit.limiter.title();
+            (Grade::ValidWithLimits, format!("that is in its latencies; the limit was another one ({limit})"))
+        }
+        None if on + waiting > BUSY => (Grade::NotAStorageResult, OF_TESTER.to_owned()),
+        None if tester.is_some() => (Grade::ValidWithLimits, OF_TESTER.to_owned()),
+        None => (Grade::ValidWithLimits, "that is in its latencies".to_owned()),
     };
     vec![note(grade, format!("{what}: {meaning}"), &evidence)]
 }
+
+const OF_TESTER: &str = "the tester, not the disk, was the limit";
 
 fn percent(share: f64) -> f64 {
     (100.0 * share).clamp(0.0, 100.0)
@@ -68,13 +80,14 @@ fn percent(share: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::fixtures::{watched_random_read, workload};
+    use model::{GroupGain, Interval};
 
     #[test]
     fn workers_without_time_to_wait_are_the_limit() {
         let mut result = watched_random_read();
         assert_eq!(run(&result), []);
         for interval in &mut result.monitored.as_mut().unwrap().intervals {
-            interval.workers[0].on_cpu = Some(Nanos::from_millis(980));
+            interval.workers.iter_mut().for_each(|worker| worker.on_cpu = Some(Nanos::from_millis(980)));
         }
         let notes = run(&result);
         assert_eq!(
@@ -106,6 +119,40 @@ mod tests {
         assert_eq!(limiter, Limiter::Device);
         let sentence = &run(&result)[0].sentence;
         assert!(sentence.ends_with("that is in its latencies; the limit was another one (device)"), "{sentence}");
+    }
+
+    /// What the check and the limit say of workers that are each on a processor for this long in each second.
+    fn said(on_cpu_ms: [u64; 8], change: impl Fn(&mut Interval)) -> (Option<Grade>, Option<Limiter>, bool) {
+        let mut result = watched_random_read();
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            for (worker, on_cpu) in interval.workers.iter_mut().zip(on_cpu_ms) {
+                worker.on_cpu = Some(Nanos::from_millis(on_cpu));
+            }
+            change(interval);
+        }
+        crate::judge(&mut result);
+        let note = result.notes.iter().find(|note| note.check == crate::checks::CLIENT_CPU);
+        let says_tester = note.is_some_and(|note| note.sentence.ends_with(OF_TESTER));
+        (note.map(|note| note.grade), result.limited_by.map(|limit| limit.limiter), says_tester)
+    }
+
+    #[test]
+    fn the_verdict_and_the_limit_name_one_cause() {
+        let (limits, bad) = (Some(Grade::ValidWithLimits), Some(Grade::NotAStorageResult));
+        let (tester, device) = (Some(Limiter::ClientCpu), Some(Limiter::Device));
+        assert_eq!(said([920; 8], |_| ()), (limits, tester, true), "all workers, and none above 95 %");
+        assert_eq!(said([620; 8], |_| ()), (limits, tester, true), "longer than they waited for I/O");
+        assert_eq!(said([980; 8], |_| ()), (bad, tester, true));
+        let full = |interval: &mut Interval| {
+            (interval.devices[0].in_queue_ms, interval.devices[0].busy_ms) = (5_500, 990);
+        };
+        let one = [980, 50, 50, 50, 50, 50, 50, 50];
+        assert_eq!(said(one, full), (limits, device, false), "one of eight computes, the disk is the limit");
+        let quota = |interval: &mut Interval| {
+            interval.group = Some(GroupGain { throttled_us: Some(380_000), ..GroupGain::default() });
+        };
+        let (note, ..) = said([50; 8], quota);
+        assert_eq!(note, None, "the check `throttled` says it");
     }
 
     #[test]

@@ -88,10 +88,11 @@ pub(super) fn held_back_by_quota(seen: &RunFacts<'_>) -> Option<LimitedBy> {
 }
 
 /// Workers with one I/O each that spend more of the time on a processor, or waiting for one, than waiting for I/O: at
-/// checksums, at copying, while other programs work. With more I/Os in flight the two go on at the same time.
+/// checksums, at copying, while other programs work. With more I/Os in flight the two go on at the same time. Who waits
+/// for a processor before a full disk would wait there instead.
 pub(super) fn longer_than_io(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let one_each = seen.users() == seen.workers() && !seen.jobs().any(polls);
-    let (on, waiting) = seen.processor_shares().filter(|_| one_each)?;
+    let (on, waiting) = seen.processor_shares().filter(|_| one_each && !is_full(seen))?;
     (on + waiting > MOST).then(|| share_of_workers(on, waiting, ", longer than they waited for I/O"))
 }
 
