@@ -81,7 +81,9 @@ plumb.sweepSheet = (data, look) => {
   // A narrow picture has no key at its right: the colours stand on the axis of latencies.
   const [left, right] = look.narrow ? [levels.length === 1 ? 12 : 54, look.width - 10] : [90, look.width - 130];
   const lead = look.narrow ? 50 : 62;
-  const spacing = (right - left - lead - (look.narrow ? 0 : 20)) / Math.max(levels.length, 1);
+  const room = right - left - lead - (look.narrow ? 0 : 20);
+  // A few levels stand over the whole frame: the last needs room for its bars and the names of the lines alone.
+  const spacing = Math.max(room / Math.max(levels.length, 1), levels.length > 1 ? (room - 190) / (levels.length - 1) : 0);
   const column = levels.map((_, index) => left + lead + index * spacing);
   const margin = look.narrow ? 10 : left;
   const noteLines = data.notes.flatMap((note) => plumb.wrap(note, look.width - margin - (look.narrow ? 10 : 40), look.font(10))).slice(0, look.narrow ? 24 : 10);

@@ -1,7 +1,7 @@
 //! Text pages of the PDF: headings, paragraphs and tables in the embedded font, broken into lines and pages.
 
 use super::html::{class, escaped};
-use super::{Check, Mark, Page};
+use super::{Check, Mark, Page, Surroundings};
 use crate::font::{FAMILY, Measure};
 use measure::text;
 use serde_json::Value;
@@ -15,6 +15,8 @@ pub(super) const MARGIN: f32 = 32.0;
 /// Most rows of the table of numbers in the PDF; the HTML page and its CSV have all rows.
 const MOST_ROWS: usize = 2000;
 
+/// Where the values of facts begin, behind their names.
+const FACTS_FROM: f32 = MARGIN + 95.0;
 /// Height of a line, as a multiple of the font size.
 const LINE: f32 = 1.45;
 
@@ -180,10 +182,10 @@ impl Writer {
         self.gap(needed + GAP);
     }
 
-    /// Writes the title of a section, with room for a few lines below it on the same page.
-    fn section(&mut self, title: &str) {
+    /// Writes the title of a section, with room for what begins it on the same page.
+    fn section(&mut self, title: &str, first: f32) {
         self.gap(12.0);
-        self.keep(90.0);
+        self.keep(30.0 + first.max(60.0));
         self.paragraph(title, HEAD, MARGIN);
         let number = self.text_pages.len().saturating_sub(1);
         let end = self.text_pages.last().map_or(0.0, |text_page| text_page.end);
@@ -195,7 +197,7 @@ impl Writer {
         if rows.is_empty() {
             return;
         }
-        self.section("All numbers");
+        self.section("All numbers", 0.0);
         let heads: Vec<String> = columns
             .iter()
             .map(|column| {
@@ -220,12 +222,12 @@ impl Writer {
         if page.checks.is_empty() {
             return;
         }
-        self.section("Checks");
+        self.section("Checks", 20.0 + page.checks.first().map_or(0.0, |check| self.height_of_check(check)));
         let mut of = None;
         for check in &page.checks {
             if of != Some(&check.of) {
                 self.gap(5.0);
-                self.keep(60.0);
+                self.keep(20.0 + self.height_of_check(check));
                 self.paragraph(&check.of, SMALL_HEAD, MARGIN);
                 of = Some(&check.of);
             }
@@ -233,13 +235,17 @@ impl Writer {
         }
     }
 
+    fn height_of_check(&self, check: &Check) -> f32 {
+        let from = MARGIN + 10.0;
+        15.0 + self.height(&check.sentence, BODY, from) + self.height(&evidence(check), FINE, from)
+    }
+
     fn check(&mut self, check: &Check) {
+        self.keep(self.height_of_check(check));
         let head = Type { size: 7.5, weight: "bold", ink: ink(&check.verdict) };
         self.paragraph(&format!("{} · {}", check.check, check.verdict), head, MARGIN + 10.0);
         self.paragraph(&check.sentence, BODY, MARGIN + 10.0);
-        let evidence: Vec<String> =
-            check.evidence.iter().map(|(name, value)| format!("{name} = {}", text::number(*value))).collect();
-        self.paragraph(&evidence.join(",  "), FINE, MARGIN + 10.0);
+        self.paragraph(&evidence(check), FINE, MARGIN + 10.0);
         self.gap(2.0);
     }
 
@@ -247,23 +253,31 @@ impl Writer {
         if page.runs.is_empty() {
             return;
         }
-        self.section("Where it was measured");
+        self.section("Where it was measured", page.runs.first().map_or(0.0, |run| self.height_of_run(run)));
         for run in &page.runs {
             self.gap(6.0);
-            self.keep(60.0);
+            self.keep(self.height_of_run(run));
             self.paragraph(&run.source, SMALL_HEAD, MARGIN);
-            for (what, which) in &run.facts {
+            for (what, which) in facts(run) {
                 self.fact(what, which);
-            }
-            if let Some(command) = &run.command {
-                self.fact("to repeat it", command);
             }
         }
     }
 
+    /// Its heading and facts, which are kept on one page.
+    fn height_of_run(&self, run: &Surroundings) -> f32 {
+        let all: f32 = facts(run).map(|(_, which)| self.height(which, BODY, FACTS_FROM)).sum();
+        20.0 + all
+    }
+
+    /// Height of a text that is wrapped from there to the margin.
+    fn height(&self, text: &str, face: Type, from: f32) -> f32 {
+        self.lines(text, face, WIDTH - MARGIN - from).len() as f32 * LINE * face.size
+    }
+
     /// Writes a name on the left and its value on the right.
     fn fact(&mut self, what: &str, which: &str) {
-        let from = MARGIN + 95.0;
+        let from = FACTS_FROM;
         let name = self.cut(what, Type { ink: SOFT, ..BODY }, 90.0);
         let lines = self.lines(which, BODY, WIDTH - MARGIN - from);
         for (at, line) in lines.iter().enumerate() {
@@ -304,7 +318,11 @@ impl Writer {
         widths.iter_mut().for_each(|width| *width *= squeeze);
         let face = Type { size, ..BODY };
         let mut text_page = usize::MAX;
-        for row in rows {
+        for (at, row) in rows.iter().enumerate() {
+            // No page has the last row alone.
+            if at + 3 == rows.len() {
+                self.keep(3.0 * LINE * size);
+            }
             // The headings are repeated before the first row and at the top of every page.
             if text_page != self.text_pages.len() || self.is_full(face) {
                 if self.is_full(face) {
@@ -357,8 +375,10 @@ impl Writer {
         }
     }
 
-    /// Starts a new page unless `points` are left on this one, so that no heading is alone at the bottom.
+    /// Starts a new page unless `points` are left on this one, so that no heading is alone at the bottom, and no line
+    /// at the top. What is higher than a page goes on.
     fn keep(&mut self, points: f32) {
+        let points = points.min(HEIGHT - 2.0 * MARGIN);
         if self.text_pages.last().is_some_and(|text_page| text_page.end + points > HEIGHT - MARGIN) {
             self.text_pages.push(TextPage::blank());
         }
@@ -429,6 +449,18 @@ impl Writer {
     }
 }
 
+/// The facts about a run, and how to repeat it.
+fn facts(run: &Surroundings) -> impl Iterator<Item = (&str, &str)> {
+    let command = run.command.iter().map(|command| ("to repeat it", command.as_str()));
+    run.facts.iter().map(|(what, which)| (what.as_str(), which.as_str())).chain(command)
+}
+
+fn evidence(check: &Check) -> String {
+    let all: Vec<String> =
+        check.evidence.iter().map(|(name, value)| format!("{name} = {}", text::number(*value))).collect();
+    all.join(",  ")
+}
+
 fn ink(verdict: &str) -> &'static str {
     match class(verdict) {
         "good" => "#1d7f5a",
@@ -453,5 +485,34 @@ fn cell(value: &Value) -> String {
         Value::Number(number) => number.as_f64().map(text::number).unwrap_or_default(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The weight of the first text of each page but the first, with this much text before the facts.
+    fn first_weights(lines: usize) -> Vec<String> {
+        let fact = |at: usize| (format!("fact {at}"), "its value".to_owned());
+        let run = |at: usize| Surroundings {
+            source: format!("run {at}"),
+            facts: (0..12).map(fact).collect(),
+            command: Some("plumb survey ".repeat(12)),
+        };
+        let page = Page { runs: (0..6).map(run).collect(), ..Page::default() };
+        let mut writer = Writer::new().unwrap();
+        (0..lines).for_each(|line| writer.paragraph(&format!("line {line}"), BODY, MARGIN));
+        writer.surroundings(&page);
+        let weight = |page: &TextPage| page.words.split("font-weight=\"").nth(1).unwrap()[..4].to_owned();
+        writer.finish().0.iter().skip(1).map(weight).collect()
+    }
+
+    #[test]
+    fn no_page_begins_with_the_last_lines_of_a_block() {
+        for lines in 0..60 {
+            let weights = first_weights(lines);
+            assert!(!weights.is_empty() && weights.iter().all(|weight| weight == "bold"), "{lines}: {weights:?}");
+        }
     }
 }

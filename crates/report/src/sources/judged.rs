@@ -105,6 +105,12 @@ fn without_result(sources: &[Source]) -> Verdict {
     Verdict { line, findings: Vec::new() }
 }
 
+/// True if no result of the source is one of the storage.
+pub(super) fn is_other_than_storage(source: &Source) -> bool {
+    let is_other = |one: &CheckedResult| analysis::not_storage(&one.notes, &[]).is_some();
+    !source.judged.is_empty() && source.judged.iter().all(is_other)
+}
+
 /// True if a test is one kind of the unlike jobs of a run.
 pub(super) fn is_of_unlike_jobs(sources: &[Source], (source, number): Subject) -> bool {
     let of_run = sources

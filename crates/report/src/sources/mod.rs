@@ -254,7 +254,8 @@ pub fn page(sources: &[Source], request: &PageRequest) -> Page {
     let cards = pictures::cards(sources, request);
     let mut pictures = material.all(sources, request, cards.drawn);
     let mut sentences: Vec<String> = Vec::new();
-    for source in sources {
+    // A survey may have concluded with checks that were accepted, and an earlier plumb did without them.
+    for source in sources.iter().filter(|source| !judged::is_other_than_storage(source)) {
         for sentence in &source.sentences {
             let line = if sources.len() > 1 { format!("{}: {sentence}", source.name) } else { sentence.clone() };
             sentences.push(line);
