@@ -182,8 +182,27 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     match Cli::try_parse_from(words) {
         Ok(Cli { command: Some(command), .. }) => command.run(),
         Ok(Cli { generate, command: None }) => crate::generate::run(&generate, Cli::command()),
-        Err(error) => show(&error, words),
+        Err(error) => show(&with_usual_names(error, words), words),
     }
+}
+
+/// The error with the usual name of an option that it suggests: an alias is in no usage.
+fn with_usual_names(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    let Some(ContextValue::String(suggested)) = error.get(ContextKind::SuggestedArg) else { return error };
+    let mut command = Cli::command();
+    for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
+        match command.find_subcommand(word) {
+            Some(found) => command = found.clone(),
+            None => break,
+        }
+    }
+    let alias = suggested.trim_start_matches("--");
+    let is_alias = |arg: &&clap::Arg| arg.get_all_aliases().unwrap_or_default().contains(&alias);
+    let usual = command.get_arguments().find(is_alias).and_then(clap::Arg::get_long).map(|long| format!("--{long}"));
+    if let Some(usual) = usual {
+        error.insert(ContextKind::SuggestedArg, ContextValue::String(usual));
+    }
+    error
 }
 
 /// Help and version go to standard output with status 0, mistakes to standard error with status 1; those of `plumb

@@ -7,6 +7,7 @@ use crate::output::Verbosity;
 use analysis::Cause;
 use analysis::compare::{Difference, FactSet, Matches, Observation, StatedFacts, observe, pair};
 use formats::results::LocatedResult;
+use measure::text;
 use model::{RunResult, Surroundings};
 use serde::Deserialize;
 use serde_json::Value;
@@ -139,11 +140,17 @@ fn notes(old: &SideResults, new: &SideResults) -> Vec<String> {
     found
 }
 
+/// Most tests of one side alone that are named.
+const MOST_ALONE: usize = 4;
+
 /// Remarks on what could not be paired.
 pub(crate) fn unpaired(matches: &Matches) -> Vec<String> {
     let mut found = matches.refused.clone();
-    found.extend(matches.only_old.iter().map(|label| format!("Only in the old results: {label}")));
-    found.extend(matches.only_new.iter().map(|label| format!("Only in the new results: {label}")));
+    for (side, labels) in [("old", &matches.only_old), ("new", &matches.only_new)] {
+        if !labels.is_empty() {
+            found.push(format!("Only in the {side} results: {}", text::listed_up_to(labels, MOST_ALONE)));
+        }
+    }
     found.extend(matches.not_stated.iter().cloned());
     if matches.repeated > 0 {
         found.push(format!("{} results were given more than once; each counts once", matches.repeated));

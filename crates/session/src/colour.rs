@@ -32,6 +32,29 @@ pub const GRADES: [(&str, Tone); 4] = [
     ("TRUSTED:", Tone::Good),
 ];
 
+/// The grades at the end of a remark.
+pub const MARKS: [(&str, Tone); 3] =
+    [("[NOT A STORAGE RESULT]", Tone::Bad), ("[VALID WITH LIMITS]", Tone::Limited), ("[NOT CHECKED]", Tone::Limited)];
+
+/// Verdicts on a change from one side to the other: sentences, then the words of a row of a table.
+pub const CHANGES: [(&str, Tone); 15] = [
+    ("No answer", Tone::Limited),
+    ("New errors", Tone::Bad),
+    ("Worse: ", Tone::Bad),
+    ("Better: ", Tone::Good),
+    ("Nothing changed by more than", Tone::Good),
+    ("No change beyond the noise", Tone::Limited),
+    ("B is slower", Tone::Bad),
+    ("B is faster", Tone::Good),
+    ("A and B are the same", Tone::Good),
+    ("Cannot tell if A and B differ", Tone::Limited),
+    ("▼ worse", Tone::Bad),
+    ("▲ better", Tone::Good),
+    ("= same", Tone::Good),
+    ("? cannot tell", Tone::Limited),
+    ("NOT A STORAGE RESULT", Tone::Bad),
+];
+
 /// Use of colours in a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colours {

@@ -82,6 +82,13 @@ impl Output {
         twin.map_err(|error| Failure::writing(&self.name, &error))
     }
 
+    /// Writes text for people, with the first of these verdicts of each line in colour where that is a terminal. The
+    /// text must be safe to print already.
+    pub fn write_painted(&mut self, text: &str, verdicts: &[(&str, Tone)]) -> Result<(), Failure> {
+        let colours = if self.is_stdout() { Colours::of_stdout() } else { Colours::Plain };
+        self.write(&colours.paint(text, verdicts))
+    }
+
     /// Writes text unchanged and flushes it.
     pub fn write(&mut self, text: &str) -> Result<(), Failure> {
         let written = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush());

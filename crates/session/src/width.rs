@@ -45,17 +45,19 @@ pub fn wrapped(text: &str, indent: &str, width: usize) -> String {
     textwrap::fill(text.trim_end(), options) + "\n"
 }
 
-/// Splits a text into words; a number and the word after it count as one.
+/// Splits a text into words; a number and the word after it count as one, and so does a grade in brackets.
 fn words(text: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let is_number = |word: &str| word.chars().any(|c| c.is_ascii_digit()) && !word.contains(char::is_alphabetic);
     let goes_on =
         move |word: &str| is_number(word.trim_start_matches('(')) && !word.ends_with(['.', ',', ';', ':', ')']);
+    let is_grade = |word: &str| word.chars().all(|c| c.is_ascii_uppercase() || c == '[');
     let mut rest = text;
     Box::new(iter::from_fn(move || {
         let mut end = 0;
         for word in rest.split_inclusive(' ') {
             end += word.len();
-            if !goes_on(word.trim_end()) {
+            let in_grade = rest.starts_with('[') && is_grade(word.trim_end());
+            if !goes_on(word.trim_end()) && !in_grade {
                 break;
             }
         }

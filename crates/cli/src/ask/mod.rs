@@ -21,7 +21,6 @@ use plan::Plan;
 use question::Question;
 use session::Session;
 use session::arguments::SessionArgs;
-use session::colour::Colours;
 use shown::Report;
 use std::path::{Path, PathBuf};
 use survey::{PROFILES, Profile};
@@ -158,11 +157,10 @@ fn measured(
     drop(place);
     let report = Report { question: &asked, path, found: &found, search: search.as_ref() };
     if found.rates.iter().any(|rounds| !rounds.is_empty()) {
-        out.write(&if is_json {
-            report.document()?
-        } else {
-            Colours::of_stdout().paint(&report.text(), &shown::ANSWERS)
-        })?;
+        match is_json {
+            true => out.write(&report.document()?)?,
+            false => out.write_painted(&report.text(), &shown::ANSWERS)?,
+        }
         args.page.as_deref().map(|page| page::write(page, &report)).transpose()?;
     }
     let answer = report.answer();

@@ -173,7 +173,10 @@ fn search(args: &CapacityArgs, session: &mut Session) -> Result<u8, Failure> {
     }
     let document = report.document()?;
     file.write(&document, Durability::Synced)?;
-    out.write(&if prints { document } else { report.text(verbosity) })?;
+    match prints {
+        true => out.write(&document)?,
+        false => out.write_painted(&report.text(verbosity), report.verdicts())?,
+    }
     report.remarks().iter().for_each(remark);
     let drawn = found.rows.len() > 1;
     match args.picture.as_deref() {

@@ -11,6 +11,7 @@ use formats::printable;
 use measure::{Direction, text};
 use model::PhaseKind;
 use serde_json::{Value, json};
+use session::colour::Tone;
 use std::fmt::Write;
 use survey::Arrivals;
 
@@ -28,7 +29,20 @@ pub(crate) struct Report<'a> {
     pub(crate) found: &'a SearchResult,
 }
 
+/// The answers.
+const ANSWERS: [(&str, Tone); 4] = [
+    (" holds ", Tone::Good),
+    (" does not keep ", Tone::Bad),
+    ("Cannot tell:", Tone::Limited),
+    ("Ended by signal", Tone::Limited),
+];
+
 impl Report<'_> {
+    /// The answers that the text may have: what is not of the storage holds nothing.
+    pub(crate) fn verdicts(&self) -> &'static [(&'static str, Tone)] {
+        if self.found.findings.refused.is_empty() { &ANSWERS } else { &[("No answer for ", Tone::Limited)] }
+    }
+
     pub(crate) fn load(&self) -> String {
         let load = &self.found.question.load;
         let what = match load.read_percent {

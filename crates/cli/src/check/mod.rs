@@ -11,6 +11,7 @@ use formats::results::{LocatedResult, LocatedRow};
 use measure::text;
 use model::{Note, RunResult};
 use serde_json::{Value, json};
+use session::colour::MARKS;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -78,7 +79,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8, Failure> {
         }
         let shown = found.iter().map(|located| remarks::shown(&located.result.notes).count()).sum::<usize>();
         let text = if args.remarks || shown <= MOST { one_by_one(path, &found) } else { by_check(path, &found) };
-        out.write(&fitted(&printable::lines(&text), columns))?;
+        out.write_painted(&fitted(&printable::lines(&text), columns), &MARKS)?;
     }
     if args.written.streams.json {
         out.write(&streams::document("check", json!({ "results": documents }))?)?;

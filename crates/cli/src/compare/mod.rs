@@ -14,6 +14,7 @@ use analysis::compare::{ComparedTest, Design, Difference, Metric, Summary, compa
 use clap::ValueEnum;
 use formats::printable;
 use session::arguments::AcceptArgs;
+use session::colour::CHANGES;
 use std::path::PathBuf;
 
 /// Compare two sets of results: what changed, and is it more than noise?
@@ -121,15 +122,15 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
         Format::Markdown => printable::lines(&shown::markdown(&comparison)).into_owned(),
         Format::Text => printable::lines(&shown::text(&comparison)).into_owned(),
     };
+    let mut out = Output::stdout();
+    let verdicts: &[_] = if args.format == Format::Text && !args.streams.json { &CHANGES } else { &[] };
     match picture {
-        Some(file) if is_stdout(file) => {
-            Output::stdout().write(&drawing::svg_of(&picture::page(&comparison, words)?)?)?
-        }
+        Some(file) if is_stdout(file) => out.write(&drawing::svg_of(&picture::page(&comparison, words)?)?)?,
         Some(file) => {
-            Output::stdout().write(&text)?;
+            out.write_painted(&text, verdicts)?;
             drawing::drawn(file, &picture::page(&comparison, words)?)?;
         }
-        None => Output::stdout().write(&text)?,
+        None => out.write_painted(&text, verdicts)?,
     }
     Ok(input::status(comparison.tests.len(), sides.damaged + matches.refused.len()))
 }

@@ -9,6 +9,7 @@ use formats::results::LocatedResult;
 use measure::text;
 use model::{Calibration, RunResult};
 use serde_json::{Value, json};
+use session::colour::Tone;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Failure> {
             }
             let head = format!("{}:{}: {}", path.display(), located.line, located.title);
             let text = width::for_people(&head, "    ", columns) + &explanation(located, columns);
-            out.write(&printable::lines(&text))?;
+            out.write_painted(&printable::lines(&text), &VERDICTS)?;
         }
     }
     if args.written.streams.json {
@@ -59,6 +60,10 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     }
     Ok(input::status(explained, damaged))
 }
+
+/// An equation that does not hold, and the grades of remarks.
+const VERDICTS: [(&str, Tone); 3] =
+    [("    BROKEN ", Tone::Bad), ("[NOT A STORAGE RESULT]", Tone::Bad), ("[VALID WITH LIMITS]", Tone::Limited)];
 
 /// A result with all of its identities.
 fn document(path: &Path, mut located: LocatedResult) -> Value {

@@ -16,7 +16,6 @@ use clap::ValueEnum;
 use formats::printable;
 use judge::{Conclusion, GateMetrics};
 use session::arguments::AcceptArgs;
-use session::colour::Colours;
 use std::path::PathBuf;
 
 /// Fail a build when storage got slower: compare results with a baseline
@@ -150,12 +149,8 @@ impl GateArgs {
 
 /// Writes the output; the line for a log goes to standard output in any case.
 fn print(out: &mut Output, text: &str, line: &str) -> Result<(), Failure> {
-    let shown = |text: &str| Colours::of_stdout().paint(&printable::lines(text), &shown::ANSWERS);
-    if out.is_stdout() {
-        return out.write(&shown(text));
-    }
-    out.write(&printable::lines(text))?;
-    Output::stdout().write(&shown(line))
+    out.write_painted(&printable::lines(text), &shown::ANSWERS)?;
+    if out.is_stdout() { Ok(()) } else { Output::stdout().write_painted(&printable::lines(line), &shown::ANSWERS) }
 }
 
 /// Why there is no conclusion.

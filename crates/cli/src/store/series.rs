@@ -8,6 +8,7 @@ use ::store::{Point, Series, Store};
 use formats::printable;
 use measure::text;
 use model::Grade;
+use session::colour::Tone;
 use session::keep::{answers, store_of_option};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,15 @@ use std::path::{Path, PathBuf};
 const DIGITS: usize = 4;
 /// Digits of a series that are printed.
 pub(super) const SHOWN: usize = 8;
+
+/// Remarks on a run, and the answers of a trend.
+const VERDICTS: [(&str, Tone); 5] = [
+    ("  ! NOT A STORAGE RESULT", Tone::Bad),
+    ("  ! unusual:", Tone::Limited),
+    ("  ! changed,", Tone::Limited),
+    ("  no change found", Tone::Good),
+    ("  cannot tell:", Tone::Limited),
+];
 
 /// Options of the commands that show series.
 #[derive(Debug, clap::Args)]
@@ -57,7 +67,7 @@ impl SeriesArgs {
 impl SelectedSeries {
     /// Prints what was found.
     pub(super) fn print(&mut self, text: String) -> Result<(), Failure> {
-        self.out.write(&printable::lines(&self.redact.applied(text)))
+        self.out.write_painted(&printable::lines(&self.redact.applied(text)), &VERDICTS)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::width::{self, wrapped};
 use formats::printable;
 use measure::Nanos;
 use measure::text;
-use session::colour::{Colours, GRADES};
+use session::colour::GRADES;
 use std::collections::HashMap;
 use std::path::Path;
 use survey::{
@@ -63,9 +63,7 @@ impl Screen {
         sentences: &[String],
     ) -> Result<(), Failure> {
         let text = self.report(open, suite, found, sentences);
-        let colours = if self.out.is_stdout() { Colours::of_stdout() } else { Colours::Plain };
-        let text = colours.paint(&text, &GRADES);
-        self.out.write(if self.verbosity.is_quiet() { text.trim_start() } else { &text })
+        self.out.write_painted(if self.verbosity.is_quiet() { text.trim_start() } else { &text }, &GRADES)
     }
 
     /// Prints text that `--quiet` silences.

@@ -13,6 +13,7 @@ use formats::printable;
 use measure::text;
 use model::RunResult;
 use serde_json::{Value, json};
+use session::colour::CHANGES;
 
 pub(super) struct Screen {
     /// Nowhere, if standard output is for the document alone.
@@ -22,7 +23,7 @@ pub(super) struct Screen {
 
 impl Screen {
     fn lines(&mut self, text: &str) -> Result<(), Failure> {
-        self.out.write(&printable::lines(text))
+        self.out.write_painted(&printable::lines(text), &CHANGES)
     }
 
     /// Prints what is going to be measured.
