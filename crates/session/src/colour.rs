@@ -37,7 +37,7 @@ pub const MARKS: [(&str, Tone); 3] =
     [("[NOT A STORAGE RESULT]", Tone::Bad), ("[VALID WITH LIMITS]", Tone::Limited), ("[NOT CHECKED]", Tone::Limited)];
 
 /// Verdicts on a change from one side to the other: sentences, then the words of a row of a table.
-pub const CHANGES: [(&str, Tone); 15] = [
+pub const CHANGES: [(&str, Tone); 18] = [
     ("No answer", Tone::Limited),
     ("New errors", Tone::Bad),
     ("Worse: ", Tone::Bad),
@@ -51,6 +51,9 @@ pub const CHANGES: [(&str, Tone); 15] = [
     ("▼ worse", Tone::Bad),
     ("▲ better", Tone::Good),
     ("= same", Tone::Good),
+    ("≠ differs", Tone::Limited),
+    ("Worse, perhaps by less than", Tone::Bad),
+    ("Better, perhaps by less than", Tone::Good),
     ("? cannot tell", Tone::Limited),
     ("NOT A STORAGE RESULT", Tone::Bad),
 ];

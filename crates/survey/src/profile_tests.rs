@@ -106,8 +106,13 @@ fn disks_a_fifth_off_every_limit_are_answered_and_at_it_none() {
     assert!(rules.len() >= 16, "{} limits", rules.len());
     let check = |(name, rule): &(String, Rule)| {
         let (enough, little) = if rule.is_time() { (0.8, 1.2) } else { (1.2, 0.8) };
-        assert_eq!(Disk::at(rule, enough).answers(rule, 0..20), [Answer::Yes; 20], "{name}, enough");
-        assert_eq!(Disk::at(rule, little).answers(rule, 0..20), [Answer::No; 20], "{name}, too little");
+        for (times, right) in [(enough, Answer::Yes), (little, Answer::No)] {
+            let found = Disk::at(rule, times).answers(rule, 0..20);
+            let count = |wanted: Answer| found.iter().filter(|&&answer| answer == wanted).count();
+            // Three rounds of a few hundred I/Os differ so much in one of some hundred cases that they cannot tell.
+            let (said, unsaid) = (count(right), count(Answer::CannotTell));
+            assert!(said >= 19 && said + unsaid == 20, "{name}, {times} times the limit: {found:?}");
+        }
         let at = Disk::at(rule, 1.0).answers(rule, 100..140);
         let unsaid = at.iter().filter(|&&answer| answer == Answer::CannotTell).count();
         assert!(unsaid >= 38, "{name}: at the limit, {unsaid} of 40 cannot tell");

@@ -34,7 +34,8 @@ sweeps. Tests are paired by what was asked: pattern, block size, users, depth. E
 only the noise between runs decides, so make five of each side, taking turns.
 
 = the whole interval is within the tolerance     ▲ better, ▼ worse: beyond the tolerance
-≈ it differs, by less than the tolerance         ? cannot tell
+≈ it differs, by less than the tolerance         ≠ it differs, by less or by more
+? cannot tell
 More: docs/decisions.md
 Exit status: 0; 1 if there was nothing to compare; 3 if a part could not be read or compared")]
 pub(crate) struct CompareArgs {
