@@ -167,6 +167,16 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("slat_percentiles", "crates/cli/tests/calls.rs", "the_result_has_what_is_measured_and_asked_for"),
     ("exitall", "crates/run/tests/run/timing.rs", "exitall_ends_the_jobs_that_it_names"),
     ("iodepth_low", "crates/run/tests/run/sim.rs", "batches_of_4_at_depth_8_refill_at_the_low_mark_of_2"),
+    (
+        "ignore_zone_limits",
+        "crates/load/src/tests/device_zones.rs",
+        "the_limit_of_a_device_is_left_to_it_if_the_job_ignores_it",
+    ),
+    (
+        "recover_zbd_write_error",
+        "crates/load/src/tests/device_zones.rs",
+        "a_write_that_failed_is_looked_up_if_the_job_recovers",
+    ),
     ("max_open_zones", "crates/cli/tests/calls.rs", "zones_are_open_and_reset_as_the_options_say"),
     ("job_max_open_zones", "crates/cli/tests/calls.rs", "zones_are_open_and_reset_as_the_options_say"),
     ("zone_reset_threshold", "crates/cli/tests/calls.rs", "zones_are_open_and_reset_as_the_options_say"),

@@ -49,7 +49,7 @@ const SHOWN: [Shown; 7] =
 /// The reason for what is not there of tables and logs.
 const NO_JOBS: &str = "states rates or times without the jobs that they are of";
 /// Grades are of levels that these short runs do not have.
-const NO_LEVELS: &str = "there is no run of randread 8K by 16";
+const NO_LEVELS: &str = "no run is a test of the report card";
 
 /// Parts of the output, all of which must be there, or with `!` must not. `{p95}` is a number in the column of the 95 %
 /// percentile, `{finding}` each finding that the result holds, `{system}` facts about the machine.
@@ -62,7 +62,7 @@ const TABLE: &[(Origin, [Cell; 7])] = &[
             (Shown::Rows, &["randread", "{p95}"]),
             (Shown::Readings, &["total", "depth=1"]),
             (Shown::Check, &["{finding}", "2 results judged"]),
-            (Shown::Grade, &["16→32", "Profile ", "!there is no run of randread 8K by 16"]),
+            (Shown::Grade, &["16→32", "rofile ", "!no run is a test of the report card"]),
             (Shown::Explain, &["users = iops × latency", "{finding}"]),
             (Shown::Pictures, &["sweep:1", "cdf:1", "devices:1"]),
             (Shown::Page, &["{system}", "{finding}", "\"sweep\"", "\"cdf\""]),

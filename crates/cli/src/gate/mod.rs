@@ -28,7 +28,7 @@ Examples:
   plumb gate --format github new-*.json --against main-*.json
   plumb gate --format junit -o gate.xml new-*.json --against main-*.json
   plumb gate --quiet new-*.json --against main-*.json    the last line alone
-  plumb gate --pairs new-*.json --against main-*.json    five pairs in turns; may be asked after each
+  plumb gate --pairs new-*.json --against main-*.json    five pairs in turns
   plumb gate --pairs=10 new-*.json --against main-*.json    ten are planned
   git bisect run sh -c './measure >new.json; plumb gate --bisect new.json --against good.json'
 

@@ -229,7 +229,7 @@ mod tests {
             row
         };
         let sweep = Sweep { system: "disk".into(), rows: vec![row(16.0, 1.5), row(32.0, 3.1)], disks: Vec::new() };
-        let card = graded(&sweep, None);
+        let card = graded(&sweep, report_card::profile("oracle-2012"));
         for columns in [60, 80, 200] {
             let text = shown(&card, Some(columns));
             assert!(text.lines().all(|line| line.chars().count() <= columns), "{text}");

@@ -292,6 +292,18 @@ fn a_write_that_failed_is_looked_up_if_the_job_recovers() {
 }
 
 #[test]
+fn the_limit_of_a_device_is_left_to_it_if_the_job_ignores_it() {
+    for (ignores_limits, goes_on) in [(false, true), (true, false)] {
+        let mut device = Device::new(&[0; 16], 0, 4);
+        let zones = device.shared(Some(4));
+        let mut job = job_on_zones(Mix::Only(Direction::Write), "psync", 1);
+        job.load.zones = ZonePlan::Zoned(Zoned { ignores_limits, ..Zoned::default() });
+        let mut workers = [Worker::new(&job, 1, &zones, 0..16)];
+        assert_eq!(run_all(&mut workers, &mut device, 1).is_ok(), goes_on, "{ignores_limits}");
+    }
+}
+
+#[test]
 fn the_zones_of_a_killed_worker_are_free_again() {
     let mut device = Device::new(&[0; 2], 0, 4);
     let zones = device.shared(None);
