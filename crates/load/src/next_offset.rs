@@ -678,6 +678,9 @@ impl BlockOrder {
             Some(_) if register => BlockOrder::Register(Lfsr::new(blocks, key)),
             // The blocks that follow a draw may overlap others, so no map can be kept.
             _ if !plan.cover_all || plan.step != Step::Plain => BlockOrder::Free,
+            // A write that a zone has no room for is shorter than the blocks that a map would take for it, so the zones
+            // would not be filled.
+            None if matches!(plan.zones, ZonePlan::Zoned(_)) && plan.mix.contains(Direction::Write) => BlockOrder::Free,
             Some(_) => BlockOrder::Permuted { permutation: Permutation::new(blocks, key), used: 0, blocks },
             None => match BlockMap::new(blocks) {
                 Some(map) => BlockOrder::Mapped { map, unit: u64::from(unit) },

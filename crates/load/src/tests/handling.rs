@@ -410,6 +410,22 @@ fn no_zone_is_written_again_before_it_was_verified() {
 }
 
 #[test]
+fn writes_of_mixed_sizes_fill_each_zone_to_its_end() {
+    for seed in 0..20 {
+        let (mut job, regions) = super::golden::parse("--rw=randwrite --bs=4k --size=1024k");
+        job.load.block_size = alike(BlockSize::Range(4096, 16384));
+        job.load.seed = Some(seed);
+        job.load.zones = ZonePlan::Zoned(Zoned { size: 64 * K, capacity: 64 * K, ..ZONES });
+        job.verify = Some(plan::VerifyPlan { check: true, ..plan::VerifyPlan::default() });
+        let found = trace(&job, &regions);
+        assert_eq!(check_zones(&found, 64 * K, 64 * K).0, 0, "{seed}");
+        let is_write = |request: &&Request| request.operation == Operation::Write;
+        let written = found.requests.iter().map(|(_, request)| request).filter(is_write);
+        assert_eq!(written.map(|request| u64::from(request.length)).sum::<u64>(), 1024 * K, "{seed}");
+    }
+}
+
+#[test]
 fn a_file_that_starts_over_makes_way_for_the_next() {
     for change in [
         (|job: &mut JobPlan| (job.limits.time_based, job.limits.runtime) = (true, Some(Nanos(SECOND))))
