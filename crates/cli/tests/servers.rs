@@ -121,7 +121,8 @@ fn nothing_begins_on_any_server_if_a_job_cannot_begin_on_one() {
 #[test]
 fn benchmark_wrapper_and_k8s_io_find_what_they_look_for() {
     let (one, other) = (Server::start(&[]), Server::start(&[]));
-    let job = "[global]\nrw=write\nsize=64k\nbs=4k\ngroup_reporting\n[w]\nnumjobs=2\n";
+    // Long enough for a rate: 64 KiB took less than the resolution of the clocks between the servers.
+    let job = "[global]\nrw=write\nsize=4m\nbs=4k\ngroup_reporting\n[w]\nnumjobs=2\n";
     let place = place();
     place.write("hosts", format!("127.0.0.1,{}\n\n127.0.0.1,{} # two\n", one.port, other.port));
     let found = client(&place, job, &["--client=hosts", "x.fio", "--output-format=json"]).json();
@@ -131,7 +132,7 @@ fn benchmark_wrapper_and_k8s_io_find_what_they_look_for() {
     let ports: Vec<u64> = jobs.iter().map(|entry| entry["port"].as_u64().unwrap()).collect();
     assert_eq!(ports, [u64::from(one.port), u64::from(other.port)]);
     let all = stats.last().unwrap();
-    assert_eq!((&all["jobname"], &all["write"]["total_ios"]), (&"All clients".into(), &64.into()));
+    assert_eq!((&all["jobname"], &all["write"]["total_ios"]), (&"All clients".into(), &4096.into()));
     assert!(all["write"]["bw"].as_u64().unwrap() > 0 && all["write"]["clat_ns"]["percentile"]["99.000000"].is_u64());
     assert!(found["plumb"]["cluster"]["rates"][0]["over_all"].is_f64());
 }

@@ -109,7 +109,7 @@ row() {
         [[ $(cat "/sys/block/${dev#/dev/}/queue/zoned" 2>/dev/null) != host-* ]] || blkzone reset "$dev"
         local program=("$oracle")
         [ $who = fio ] || program=(/dev/shm/ours/plumb fio)
-        timeout --signal=INT --kill-after=9 60 "${program[@]}" --output-format=json --name=a "${words[@]}" \
+        timeout --signal=INT --kill-after=9 120 "${program[@]}" --output-format=json --name=a "${words[@]}" \
             >/tmp/$who.json 2>/tmp/$who.err
         echo $? >/tmp/$who.status
         for kind in json err status; do cp /tmp/$who.$kind "/share/said/$name.$who.$kind"; done

@@ -33,6 +33,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("readfua", "needs a SCSI disk"),
     ("writefua", "needs a SCSI disk"),
     ("sg_write_mode", "needs a SCSI disk"),
+    ("stream_id", "needs a SCSI disk"),
 ];
 
 /// Engines that need what a test has not: a peer, raw flash, a SCSI disk.
