@@ -94,9 +94,9 @@ impl Engine for PosixAio {
 
     fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
         let mut count = self.take(max, done);
-        let least = if count == 0 { min.max(self.least_asleep()) } else { min }.min(max);
-        while count < least && !self.in_flight.is_empty() {
-            match self.wait(least - count, None) {
+        while count < min.min(max) && !self.in_flight.is_empty() {
+            // Those that are not taken now are there at the next call.
+            match self.wait((min - count).max(self.least_asleep()), None) {
                 0 => count += self.take(max - count, done),
                 libc::EINTR => break,
                 errno => return Err(broken(errno)),
