@@ -5,7 +5,7 @@
 
 use crate::option::Effect;
 use crate::{
-    Distribution, EngineSpec, Extent, Fill, JobPlan, Mix, PacePlan, RateStep, RwPattern, Step, SyncMode, Work,
+    Distribution, EngineSpec, Extent, Fill, JobPlan, Mix, PacePlan, RateStep, RwPattern, Step, SyncMode, Work, ZonePlan,
 };
 use measure::{BytesPerSecond, Nanos, PerDirection};
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,9 @@ pub struct Workload {
     /// Writes may begin or end within a page of 4 KiB, by their sizes, alignment or offset.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub writes_parts_of_pages: bool,
+    /// Writes go to the write pointers of zones, which the jobs of a device share: no two workers write one block.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub writes_at_pointers: bool,
     /// I/O before the measured part.
     pub ramp: Nanos,
     /// Bytes of I/O before the measured part, of all workers that are reported together; 0 for none.
@@ -235,6 +238,7 @@ impl Workload {
             verifies: job.verify.as_ref().is_some_and(|verify| verify.check),
             verification_off: job.verify.as_ref().is_some_and(|verify| !verify.check),
             writes_parts_of_pages: writes_parts_of_pages(job),
+            writes_at_pointers: matches!(job.load.zones, ZonePlan::Zoned(_)),
             ramp: job.limits.ramp,
             ramp_bytes: job.limits.ramp_bytes,
             runtime: job.limits.runtime,

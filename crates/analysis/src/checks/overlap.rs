@@ -19,7 +19,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
 fn largest(result: &RunResult, direction: Direction) -> Option<Note> {
     let workers: Vec<&JobResult> = busy_jobs(result)
         .filter(|job| job.directions[direction].bytes > 0 && is_sequential(job))
-        .filter(|job| job.workload.as_ref().is_none_or(in_step))
+        .filter(|job| job.workload.as_ref().is_none_or(|workload| in_step(workload, direction)))
         .collect();
     let mut worst: Option<(f64, Note)> = None;
     for leader in &workers {
@@ -34,8 +34,9 @@ fn largest(result: &RunResult, direction: Direction) -> Option<Note> {
 }
 
 /// True if the clones of a job use the same offsets as each other, and possibly as other jobs.
-fn in_step(workload: &Workload) -> bool {
-    workload.start == Start::Together && is_none(workload.offset_increment)
+fn in_step(workload: &Workload, direction: Direction) -> bool {
+    let at_pointers = direction == Direction::Write && workload.writes_at_pointers;
+    workload.start == Start::Together && is_none(workload.offset_increment) && !at_pointers
 }
 
 const fn is_none(extent: Extent) -> bool {
@@ -123,6 +124,9 @@ mod tests {
         job.echo.region_bytes = 1 << 30;
         job.directions.write = std::mem::take(&mut job.directions.read);
         assert_eq!(run(&result)[0].sentence, "4 workers write the same 1 GiB: 75 % repeats");
+        workload(&mut result).writes_at_pointers = true;
+        assert_eq!(run(&result), [], "each writes where the zone ends");
+        workload(&mut result).writes_at_pointers = false;
         workload(&mut result).offset_increment = Extent::Bytes(1 << 30);
         assert_eq!(run(&result), []);
     }
