@@ -140,12 +140,17 @@ impl Card {
     /// );
     /// ```
     pub fn without_grades(&self) -> Option<String> {
+        // A finding is one reason, for whatever number of users it holds (`by 16 users the tester was the limit`).
+        let cause = |reason: &str| {
+            reason.split_once(" users ").map_or_else(|| reason.to_owned(), |(_, cause)| cause.to_owned())
+        };
         let mut reasons: Vec<&str> = Vec::new();
         for line in self.lines.iter().filter(|line| line.block_bytes.is_some()) {
             for marks in &line.marks {
                 match &marks.latency {
                     Mark::Graded { .. } | Mark::Measured { .. } => return None,
-                    Mark::Unknown { reason } => measure::push_new(&mut reasons, reason.as_str()),
+                    Mark::Unknown { reason } if reasons.iter().any(|known| cause(known) == cause(reason)) => {}
+                    Mark::Unknown { reason } => reasons.push(reason),
                 }
             }
         }

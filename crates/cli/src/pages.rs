@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use report::Chart;
 use report::page::{Column, Numbers, Page, Picture, Verdict};
+use report::sources::PlaceFacts;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::Path;
@@ -36,6 +37,16 @@ pub(crate) fn numbers(columns: &[(&'static str, &'static str, &'static str)], ro
     let column = |&at: &usize| Column { id: columns[at].0, title: columns[at].1, unit: columns[at].2 };
     let row = |row: &Vec<Value>| kept.iter().map(|&at| row[at].clone()).collect();
     Numbers { columns: kept.iter().map(column).collect(), rows: rows.iter().map(row).collect() }
+}
+
+/// What the top of a page says of where and when it was measured, for JSON: target, host, measured, disk.
+pub(crate) fn place_document(place: &PlaceFacts, target: &str) -> Value {
+    let facts = place.place(target.to_owned()).facts;
+    facts
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), Value::from(value)))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
 }
 
 /// Refuses a page of an answer that is neither HTML nor PDF, before anything is measured.

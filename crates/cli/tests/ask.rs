@@ -67,6 +67,9 @@ fn a_disk_that_is_enough_gets_a_yes_and_one_that_is_not_a_no() {
     let documents: Vec<Value> = answers.iter().map(Transcript::json).collect();
     assert_eq!(answers.iter().map(|run| run.status).collect::<Vec<_>>(), [Some(0), Some(1)], "{answers:?}");
     assert_eq!((&documents[0]["answer"], &documents[1]["answer"]), (&"yes".into(), &"no".into()));
+    for fact in ["target", "host", "measured", "disk"] {
+        assert!(documents[0]["place"][fact].is_string(), "{fact}: {}", documents[0]["place"]);
+    }
     let rules = &documents[1]["tests"][0]["rules"];
     assert_eq!((&rules[0]["answer"], &rules[1]["answer"]), (&"yes".into(), &"no".into()), "{rules}");
     assert_eq!(rules[1]["limit"], 4e6, "--scale multiplies limits on rates");

@@ -192,6 +192,7 @@ fn a_card_without_grades_is_a_line() {
     let fast = Nanos::from_micros(350);
     let held = one_line(&[held_back(reads(16, fast, &disk)), held_back(reads(32, fast, &disk))], &place);
     assert!(held.contains("no grades, because by 16 users the tester was the limit: the quota of 1.5"), "{held}");
+    assert!(!held.contains("more reason"), "16 and 32 users were held back by the same: {held}");
     // What is not a result of the storage has no grade: this engine drops every I/O.
     let null = |users: u32| {
         let mut result = reads(users, fast, &disk);

@@ -119,7 +119,7 @@ impl<'a> Report<'a> {
         let place = format!("on {}{}", self.path.display(), self.question.scale());
         let answer = match (self.answer_of_rounds(), &self.found.until) {
             _ if !self.is_of_storage() => {
-                format!("No answer, {place}: the numbers are not of the storage, for the reason above.")
+                format!("No answer, {place}: the numbers are not of the storage (NOT A STORAGE RESULT says why).")
             }
             _ if self.search.is_some() && self.found.cut.is_none() => self.number_of_units(),
             _ if self.found.cut.is_some() => {
@@ -318,6 +318,7 @@ impl<'a> Report<'a> {
                 "name": self.question.name,
                 "question": self.question.profile.question,
                 "target": self.path.display().to_string(),
+                "place": crate::pages::place_document(&self.found.place, &self.path.display().to_string()),
                 "units": self.question.units(),
                 "unit": self.question.profile.unit,
                 "search": self.search_document(),

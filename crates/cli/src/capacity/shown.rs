@@ -336,6 +336,7 @@ impl Report<'_> {
             "capacity",
             json!({
                 "target": self.target,
+                "place": crate::pages::place_document(&self.found.place, self.target),
                 "slo": self.found.question.slos.iter().map(slo).collect::<Vec<_>>(),
                 "block_bytes": load.block,
                 "read_percent": load.read_percent,
