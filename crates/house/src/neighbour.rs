@@ -3,25 +3,27 @@
 use crate::{Process, Run, wait_for};
 use rustix::process::Signal;
 
-/// A program that reads from a device, until it is dropped.
+/// A program that reads from a device or writes to it, until it is dropped.
 #[derive(Debug)]
 pub struct Neighbour(Option<Process>);
 
 impl Neighbour {
-    /// Starts it and waits until the block device `name` has finished a read.
+    /// Starts it and waits until the block device `name` has finished an I/O.
     ///
     /// # Panics
     /// If it does not start, or ends before that.
     pub fn start(run: Run, name: &str) -> Self {
-        let reads = || {
+        let ios = || {
             let stat = std::fs::read_to_string(format!("/sys/block/{name}/stat")).expect("a block device");
-            stat.split_whitespace().next().and_then(|reads| reads.parse::<u64>().ok()).expect("a counter")
+            let counter = |text: &str| text.parse::<u64>().expect("a counter");
+            // Reads and writes that completed.
+            stat.split_whitespace().map(counter).step_by(4).take(2).sum::<u64>()
         };
-        let before = reads();
+        let before = ios();
         let mut process = run.start();
-        wait_for("a read of the neighbour", || {
+        wait_for("an I/O of the neighbour", || {
             assert!(!process.has_ended(), "the neighbour has ended");
-            (reads() > before).then_some(())
+            (ios() > before).then_some(())
         });
         Neighbour(Some(process))
     }

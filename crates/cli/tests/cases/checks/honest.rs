@@ -58,7 +58,7 @@ const TIMED: &[Load] = &[
     ("in a row", BOTH, "--direct=1 --rw=read --bs=64k --ioengine=psync"),
     ("two readers", &[Disk], "--direct=1 --rw=randread --bs=4k --ioengine=psync --numjobs=2"),
     ("four in their regions", &[Disk], "--direct=1 --rw=read --bs=64k --ioengine=psync --numjobs=4 --size=16m --offset_increment=16m --group_reporting"),
-    ("a reader and a writer", &[Disk], "--direct=1 --bs=4k --ioengine=psync --rw=randread --name=writer --filename={file}.2 --size=32m --percentile_list=50 --runtime=4 --time_based --direct=1 --bs=4k --ioengine=psync --rw=randwrite --fsync=16"),
+    ("a reader and a writer", &[Disk], "--direct=1 --bs=4k --ioengine=psync --rw=randread --name=writer{second}--direct=1 --bs=4k --ioengine=psync --rw=randwrite --fsync=16"),
     ("mostly reads", BOTH, "--direct=1 --rw=randrw --rwmixread=80 --bs=8k --ioengine=libaio --iodepth=4 --end_fsync=1"),
     ("a rate in I/Os", BOTH, "--direct=1 --rw=randread --bs=4k --ioengine=psync --rate_iops=300"),
     ("a rate in bytes", BOTH, "--direct=1 --rw=write --bs=16k --ioengine=psync --rate=4m --end_fsync=1"),
@@ -202,9 +202,12 @@ impl Made {
         self.clear();
         let json = self.folder.path().join("result.json");
         let folder = self.target.parent().expect("a file in a directory");
+        // A job in the same run, on a file that is made in it.
+        let second = " --filename={file}.2 --size=32m --percentile_list=50 --runtime=4 --time_based ";
+        let words = run.words.replace("{second}", second);
         let words = [("{file}", self.target.as_path()), ("{json}", &json), ("{folder}", folder)]
             .iter()
-            .fold(run.words.to_owned(), |words, (from, to)| words.replace(from, &to.display().to_string()));
+            .fold(words, |words, (from, to)| words.replace(from, &to.display().to_string()));
         let setting = run.setting.make(&self.target, self.folder.path());
         let found = match run.words.starts_with("--") {
             true => {

@@ -268,6 +268,12 @@ pub(super) const SETUPS: &[Setup] = &[
     }),
     // Neighbours.
     setup("neighbour", "another program reads and writes", |rig| next_to(rig, "--rw=randrw --bs=64k --ioengine=libaio --iodepth=8", "--rw=randread --bs=4k --ioengine=libaio --iodepth=2")),
+    // 100 KiB/s are too few for the traffic to tell: only its flushes do.
+    setup("neighbour", "the log of another program, 200 flushes/s of 512 bytes", |rig| {
+        let mut found = next_to(rig, "--rw=write --bs=512 --fsync=1 --rate_iops=200 --ioengine=psync", "--rw=randread --bs=4k --ioengine=psync");
+        found.retain(|(check, sentence)| check != "neighbour" || sentence.contains("flushed"));
+        found
+    }),
     setup("neighbour", "another program flushes a file without end", |rig| {
         let place = on_disk(rig, 128, "mkfs.ext4 -q", "rw");
         const FLUSHER: &str = "while :; do dd if=/dev/zero of=$1 bs=16 count=200 oflag=dsync conv=notrunc status=none; done";

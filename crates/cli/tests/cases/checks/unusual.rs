@@ -41,18 +41,18 @@ const RATED_BYTES: &str = "--direct=1 --rw=read --bs=16k --ioengine=psync --rate
 #[rustfmt::skip]
 pub(super) const RUNS: &[Run] = &[
     // A second job has its name, and the words that each job needs.
-    run(Disk, "unlike jobs: two depths", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=2 --name=deep --filename={file}.2 --size=32m --percentile_list=50 --runtime=4 --time_based --direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=8"),
-    run(Disk, "unlike jobs: two block sizes", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=psync --name=large --filename={file}.2 --size=32m --percentile_list=50 --runtime=4 --time_based --direct=1 --rw=randread --bs=64k --ioengine=psync"),
-    run(Disk, "unlike jobs: two engines", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=8k --ioengine=psync --name=ring --filename={file}.2 --size=32m --percentile_list=50 --runtime=4 --time_based --direct=1 --rw=randread --bs=8k --ioengine=io_uring --iodepth=4"),
-    run(Disk, "unlike jobs: a reader and a log", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=8k --ioengine=psync --name=log --filename={file}.2 --size=32m --percentile_list=50 --runtime=4 --time_based --rw=write --bs=4k --ioengine=psync --fdatasync=1"),
-    run(Disk, "unlike jobs: a group of each kind", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=psync --numjobs=2 --group_reporting --name=large --new_group --group_reporting --filename={file}.2 --size=32m --percentile_list=50 --runtime=4 --time_based --direct=1 --rw=read --bs=64k --ioengine=psync"),
-    run(Ext4, "unlike jobs: one rated, one not", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=psync --rate_iops=100 --name=free --filename={file}.2 --size=32m --percentile_list=50 --runtime=4 --time_based --direct=1 --rw=randread --bs=4k --ioengine=psync"),
-    run(Xfs, "unlike jobs: in a row and at random", Nothing, Seconds(4), "--direct=1 --rw=read --bs=64k --ioengine=psync --name=random --filename={file}.2 --size=32m --percentile_list=50 --runtime=4 --time_based --direct=1 --rw=randread --bs=64k --ioengine=psync"),
+    run(Disk, "unlike jobs: two depths", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=2 --name=deep{second}--direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=8"),
+    run(Disk, "unlike jobs: two block sizes", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=psync --name=large{second}--direct=1 --rw=randread --bs=64k --ioengine=psync"),
+    run(Disk, "unlike jobs: two engines", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=8k --ioengine=psync --name=ring{second}--direct=1 --rw=randread --bs=8k --ioengine=io_uring --iodepth=4"),
+    run(Disk, "unlike jobs: a reader and a log", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=8k --ioengine=psync --name=log{second}--rw=write --bs=4k --ioengine=psync --fdatasync=1"),
+    run(Disk, "unlike jobs: a group of each kind", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=psync --numjobs=2 --group_reporting --name=large --new_group --group_reporting{second}--direct=1 --rw=read --bs=64k --ioengine=psync"),
+    run(Ext4, "unlike jobs: one rated, one not", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=psync --rate_iops=100 --name=free{second}--direct=1 --rw=randread --bs=4k --ioengine=psync"),
+    run(Xfs, "unlike jobs: in a row and at random", Nothing, Seconds(4), "--direct=1 --rw=read --bs=64k --ioengine=psync --name=random{second}--direct=1 --rw=randread --bs=64k --ioengine=psync"),
     run(LoopOverMemory, "unlike jobs: two depths of a device", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=2 --name=deep --filename={file} --size=32m --percentile_list=50 --runtime=4 --time_based --direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=4"),
-    run(Disk, "first run: a reader and a writer", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=psync --name=writer --filename={file}.2 --size=32m --percentile_list=50 --runtime=4 --time_based --direct=1 --rw=write --bs=64k --ioengine=psync --end_fsync=1"),
-    run(Ext4, "first run: a reader and a writer", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=psync --name=writer --filename={file}.2 --size=32m --percentile_list=50 --runtime=4 --time_based --direct=1 --rw=randwrite --bs=16k --ioengine=psync --fsync=32"),
-    run(Xfs, "first run: a reader and a writer", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=psync --name=writer --filename={file}.2 --size=32m --percentile_list=50 --runtime=4 --time_based --direct=1 --rw=randwrite --bs=16k --ioengine=psync --fsync=32"),
-    run(Disk, "first run: two readers", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=psync --name=second --filename={file}.2 --size=32m --percentile_list=50 --runtime=4 --time_based --direct=1 --rw=randread --bs=4k --ioengine=psync"),
+    run(Disk, "first run: a reader and a writer", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=psync --name=writer{second}--direct=1 --rw=write --bs=64k --ioengine=psync --end_fsync=1"),
+    run(Ext4, "first run: a reader and a writer", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=psync --name=writer{second}--direct=1 --rw=randwrite --bs=16k --ioengine=psync --fsync=32"),
+    run(Xfs, "first run: a reader and a writer", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=psync --name=writer{second}--direct=1 --rw=randwrite --bs=16k --ioengine=psync --fsync=32"),
+    run(Disk, "first run: two readers", Nothing, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=psync --name=second{second}--direct=1 --rw=randread --bs=4k --ioengine=psync"),
     run(Disk, "first run: written, then read", Nothing, AsLongAsItTakes, "--direct=1 --rw=write --bs=64k --ioengine=psync --end_fsync=1 --name=then --stonewall --filename={file} --size=32m --percentile_list=50 --direct=1 --rw=read --bs=16k --ioengine=psync"),
     run(Disk, "first run: a new file is written", Nothing, AsLongAsItTakes, "--direct=1 --rw=write --bs=64k --ioengine=psync --end_fsync=1"),
     // The queue runs empty at the end of each pass, so that a pass must be of many blocks.
@@ -78,7 +78,7 @@ pub(super) const RUNS: &[Run] = &[
     run(Ext4, "busy processors: flushed writes", BusyProcessors, Seconds(4), WRITES),
     run(Xfs, "busy processors: a rate", BusyProcessors, Seconds(4), RATED),
     run(Disk, "busy processors: a buffered read", BusyProcessors, AsLongAsItTakes, "--rw=read --bs=64k --ioengine=psync --size=64m"),
-    run(Disk, "busy processors: unlike jobs", BusyProcessors, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=2 --name=deep --filename={file}.2 --size=32m --percentile_list=50 --runtime=4 --time_based --direct=1 --rw=randread --bs=64k --ioengine=psync"),
+    run(Disk, "busy processors: unlike jobs", BusyProcessors, Seconds(4), "--direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=2 --name=deep{second}--direct=1 --rw=randread --bs=64k --ioengine=psync"),
 ];
 
 /// What makes a setting, until it is dropped.
