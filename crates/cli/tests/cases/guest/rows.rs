@@ -270,7 +270,6 @@ const ZONES: &[(&str, &str)] = &[
     ("randwrite", "--rw=randwrite --ioengine=psync"),
     ("randwrite_deep", "--rw=randwrite --ioengine=io_uring --iodepth=8"),
     ("verify", "--rw=randwrite --ioengine=libaio --iodepth=8 --verify=crc32c"),
-    ("sizes", "--rw=randwrite --ioengine=psync --bsrange=4k-64k --bs_unaligned=0 --verify=crc32c"),
     ("open_most", "--rw=randwrite --ioengine=psync --max_open_zones=2"),
     ("jobs", "--rw=randwrite --ioengine=psync --numjobs=4 --group_reporting --size=4m"),
     ("again", "--rw=write --ioengine=psync --loops=2"),
@@ -325,6 +324,9 @@ pub(super) fn all() -> Vec<Row> {
     for device in [Device::Zoned, Device::ZonedMemory] {
         let words = "--filename={dev} --direct=1 --zonemode=zbd --offset=16m --size=16m --bs=64k";
         rows.extend(each(device, "zbd::", ZONES, words));
+        let sizes = "--rw=randwrite --ioengine=psync --bsrange=4k-64k --bs_unaligned=0 --verify=crc32c";
+        let sizes = Row::new(device, "zbd::sizes", &format!("{words} {sizes}"));
+        rows.push(sizes.differs("sizes are drawn at random", &["total_ios", ".N"]));
     }
     rows.extend(each(Device::Flash, "mtd::", FLASH, "--filename={dev} --ioengine=mtd --bs=64k"));
     rows.extend(each(Device::Nvme512, "", OPTIONS, ""));
