@@ -32,7 +32,7 @@ help:
 	@echo 'One part of it'
 	@echo '  make checks       the checks as a detector: what is caught, what is accused wrongly, and 400 reports of fio; 25 min on a'
 	@echo '                    quiet machine; as root'
-	@echo '  make guest        devices that this machine does not have, in a guest: NVMe, SCSI, SATA, USB and faults, with fio beside;'
+	@echo '  make guest        devices that this machine does not have, in a guest: NVMe, SCSI, SATA, USB and faults; the same jobs to fio;'
 	@echo '                    15 min; as root'
 	@echo '  make faults       inject every known fault and print how plumb handled it; as root'
 	@echo '  make seeds        the seven seed runs at 256 MiB and 5 s'
