@@ -95,7 +95,7 @@ pub fn cpu_count(root: &Path) -> usize {
     if listed > 0 {
         return listed;
     }
-    let stat = std::fs::read_to_string(root.join("proc/stat")).unwrap_or_default();
+    let stat = sys::machine::text::kernel_text(&root.join("proc/stat")).unwrap_or_default();
     stat.lines().filter(|line| numbered(line)).count()
 }
 

@@ -350,7 +350,7 @@ impl WayDown<'_, '_> {
 /// The name under which the driver of a device registered its numbers, in /proc/devices.
 fn driver(root: &Path, device: &BlockDevice) -> Option<String> {
     let major = device.number()?.major.to_string();
-    let text = std::fs::read_to_string(root.join("proc/devices")).ok()?;
+    let text = sys::machine::text::kernel_text(&root.join("proc/devices")).ok()?;
     let (_, of_blocks) = text.split_once("Block devices:")?;
     let mut numbers = of_blocks.lines().filter_map(|line| line.trim().split_once(' '));
     numbers.find(|(number, _)| *number == major).map(|(_, name)| name.to_owned())

@@ -132,7 +132,7 @@ fn file_name(name: &str) -> Option<String> {
 }
 
 fn reading(directory: &Path, name: &str) -> Option<Reading> {
-    let (counters, listed) = parse_fields(&std::fs::read_to_string(directory.join("stat")).ok()?)?;
+    let (counters, listed) = parse_fields(&sys::machine::text::kernel_text(&directory.join("stat")).ok()?)?;
     Some(Reading { name: name.to_owned(), counters, listed })
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct MachineCounters {
 
 impl MachineCounters {
     pub(crate) fn read(root: &Path, groups: &[Groups], processors: &Processors) -> Self {
-        let stat = std::fs::read_to_string(root.join("proc/stat")).unwrap_or_default();
+        let stat = sys::machine::text::kernel_text(&root.join("proc/stat")).unwrap_or_default();
         let resources = [Resource::Cpu, Resource::Memory, Resource::Io];
         MachineCounters {
             cpu: CpuCounters::parse(&stat),

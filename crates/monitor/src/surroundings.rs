@@ -99,7 +99,7 @@ fn hashed(text: &str) -> String {
 
 /// The first line of a file without spaces around it; `None` if it cannot be read or is empty.
 fn word(path: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
+    let text = sys::machine::text::kernel_text(path).ok()?;
     text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
 }
 
@@ -177,7 +177,7 @@ fn chosen(text: &str) -> Option<String> {
 }
 
 fn microcode(root: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(root.join("proc/cpuinfo")).ok()?;
+    let text = sys::machine::text::kernel_text(&root.join("proc/cpuinfo")).ok()?;
     let value = |line: &str| line.strip_prefix("microcode")?.split_once(':').map(|(_, value)| value.trim().to_owned());
     text.lines().find_map(value)
 }

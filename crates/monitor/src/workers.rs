@@ -75,14 +75,14 @@ impl WorkerCounters {
 fn read_counters(root: &Path, thread: u32, account: Account) -> WorkerGain {
     let process = root.join(format!("proc/{thread}"));
     let own = process.join(format!("task/{thread}"));
-    let schedstat = std::fs::read_to_string(own.join("schedstat")).unwrap_or_default();
+    let schedstat = sys::machine::text::kernel_text(&own.join("schedstat")).unwrap_or_default();
     let mut numbers = schedstat.split_ascii_whitespace().map_while(|field| field.parse::<u64>().ok());
     let (on_cpu, run_delay, switches) = (numbers.next(), numbers.next(), numbers.next());
     let io = match account {
         Account::Process => process.join("io"),
         Account::Thread => own.join("io"),
     };
-    let io = std::fs::read_to_string(io).unwrap_or_default();
+    let io = sys::machine::text::kernel_text(&io).unwrap_or_default();
     WorkerGain { on_cpu: on_cpu.map(Nanos), run_delay: run_delay.map(Nanos), switches, io_bytes: io_bytes(&io), ios: 0 }
 }
 

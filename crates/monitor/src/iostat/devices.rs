@@ -219,7 +219,7 @@ fn listed(files: &[DeviceFiles], request: &Request) -> Result<Vec<Reading>, Iost
 /// The lines of /proc/diskstats, or of the same file of devices in user space, which may be missing.
 fn diskstats(files: &DeviceFiles) -> Result<Vec<Reading>, IostatError> {
     let path = files.diskstats();
-    match (std::fs::read_to_string(&path), files) {
+    match (sys::machine::text::kernel_text(&path), files) {
         (Ok(text), _) => Ok(listing::diskstats(&text)),
         (Err(_), DeviceFiles::UserSpace(_)) => Ok(Vec::new()),
         (Err(error), DeviceFiles::Kernel(_)) => Err(IostatError::Unreadable { path, error }),

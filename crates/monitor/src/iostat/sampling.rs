@@ -121,7 +121,7 @@ struct Interval {
 /// Reads a file of the kernel.
 fn read(root: &Path, file: &str) -> Result<String, IostatError> {
     let path = root.join(file);
-    std::fs::read_to_string(&path).map_err(|error| IostatError::Unreadable { path, error })
+    sys::machine::text::kernel_text(&path).map_err(|error| IostatError::Unreadable { path, error })
 }
 
 /// Reads the uptime in centiseconds, and the CPU counters.

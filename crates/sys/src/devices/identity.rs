@@ -235,7 +235,7 @@ impl BlockDevice {
 
     /// Text of its `stat` file (kernel doc: block/stat); `None` if the device is gone.
     pub fn counters(&self) -> Option<String> {
-        std::fs::read_to_string(self.directory.join("stat")).ok()
+        crate::machine::text::kernel_text(&self.directory.join("stat")).ok()
     }
 
     /// Size in bytes.

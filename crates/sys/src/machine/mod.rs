@@ -8,4 +8,4 @@ pub mod locale;
 pub(crate) mod mapping;
 pub mod numa;
 pub mod shared_memory;
-pub(crate) mod text;
+pub mod text;
