@@ -70,6 +70,8 @@ const HELD_BACK: f64 = 0.10;
 const BUSY: f64 = 0.90;
 /// Above this fraction of the time, a worker does not wait for I/O most of the time.
 const MOST: f64 = 0.50;
+/// In a shorter run, the start and the end are a part of what was sampled.
+const LEAST_SECONDS: f64 = 0.5;
 /// With a smaller fraction of idle time, the machine is saturated.
 const IDLE_MIN: f64 = 0.05;
 
@@ -92,7 +94,8 @@ pub(super) fn held_back_by_quota(seen: &RunFacts<'_>) -> Option<LimitedBy> {
 /// for a processor before a full disk would wait there instead.
 pub(super) fn longer_than_io(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let one_each = seen.users() == seen.workers() && !seen.jobs().any(polls);
-    let (on, waiting) = seen.processor_shares().filter(|_| one_each && !is_full(seen))?;
+    let is_long = seen.seconds >= LEAST_SECONDS;
+    let (on, waiting) = seen.processor_shares().filter(|_| is_long && one_each && !is_full(seen))?;
     (on + waiting > MOST).then(|| share_of_workers(on, waiting, ", longer than they waited for I/O"))
 }
 

@@ -148,6 +148,15 @@ fn a_worker_that_computes_longer_than_it_waits_is_the_limit() {
         result
     };
     check(&busy(1), Limiter::ClientCpu, 59.9..=60.1, "(33 % of it waiting), longer than they waited for I/O");
+    let mut short = busy(1);
+    each(&mut short, |interval| interval.until = Nanos(interval.until.get() / 50));
+    let workers = |interval: &mut Interval| {
+        interval.workers.iter_mut().for_each(|worker| {
+            (worker.on_cpu, worker.run_delay) = (Some(Nanos::from_millis(8)), Some(Nanos::from_millis(4)));
+        })
+    };
+    each(&mut short, workers);
+    assert_ne!(limited_by(&short).map(|found| found.limiter), Some(Limiter::ClientCpu), "0.2 s");
     let mut deep = busy(8);
     deep.jobs[0].depth.level = [0, 0, 0, 1, 0, 0, 0];
     assert_ne!(limited_by(&deep).map(|found| found.limiter), Some(Limiter::ClientCpu), "I/Os go on meanwhile");
