@@ -127,7 +127,7 @@ impl Table {
         let found = tried.found.as_slice();
         let verdict = match found.is_empty() {
             true => Verdict::Silent,
-            false if tried.others.are_busy() && run.is_explained_by_others(found) => Verdict::Disturbed,
+            false if run.is_explained_by_others(found, tried.others) => Verdict::Disturbed,
             false => Verdict::Accused,
         };
         let classes: Vec<Class> = match verdict {
