@@ -140,9 +140,11 @@ impl Card {
     /// );
     /// ```
     pub fn without_grades(&self) -> Option<String> {
-        // A finding is one reason, for whatever number of users it holds (`by 16 users the tester was the limit`).
+        // A finding is one reason, for whatever number of users it holds and with whatever numbers: `by 16 users the
+        // hypervisor took 13 %`.
         let cause = |reason: &str| {
-            reason.split_once(" users ").map_or_else(|| reason.to_owned(), |(_, cause)| cause.to_owned())
+            let found = reason.split_once(" users ").map_or(reason, |(_, found)| found);
+            found.split(|one: char| one.is_ascii_digit()).next().unwrap_or_default().to_owned()
         };
         let mut reasons: Vec<&str> = Vec::new();
         for line in self.lines.iter().filter(|line| line.block_bytes.is_some()) {
