@@ -133,6 +133,10 @@ impl Engine for IoUringCmd {
         Submitted::Queued
     }
 
+    fn sees_submission(&self) -> bool {
+        !self.ring.params().is_setup_sqpoll()
+    }
+
     fn flush(&mut self) -> Result<u32, EngineError> {
         if self.queued == 0 {
             return Ok(0);
