@@ -240,8 +240,19 @@ fn list_with_members(recorded: &[RecordedDevice], index: usize, list: &mut Vec<u
     }
 }
 
+/// The counters of a device. Kernels before 6.4 count the I/O of an NVMe namespace with native multipath only on its
+/// paths: then theirs are added up.
 fn read_counters(device: &BlockDevice) -> Option<DeviceGain> {
-    counters::parse(&device.counters()?)
+    let own = counters::parse(&device.counters()?)?;
+    let is_used = own.reads.ios > 0 || own.writes.ios > 0;
+    let paths = if is_used { Vec::new() } else { device.paths() };
+    let of_paths = paths.iter().filter_map(|path| counters::parse(&path.counters()?));
+    Some(of_paths.fold(own, |sum, path| {
+        let mut both = sum;
+        both.add(path);
+        // They are at work at the same time.
+        DeviceGain { in_flight: sum.in_flight + path.in_flight, busy_ms: sum.busy_ms.max(path.busy_ms), ..both }
+    }))
 }
 
 fn facts(device: &BlockDevice, below: &[BlockDevice]) -> DeviceFacts {

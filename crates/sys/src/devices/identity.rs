@@ -119,7 +119,13 @@ impl BlockDevice {
 
     fn at(directory: &Path) -> Option<Self> {
         let name = directory.file_name()?.to_str()?.replace('!', "/");
-        directory.join("dev").exists().then(|| BlockDevice { directory: directory.to_owned(), name })
+        let found = BlockDevice { directory: directory.to_owned(), name };
+        (directory.join("dev").exists() || found.is_path()).then_some(found)
+    }
+
+    /// True for a path of an NVMe namespace, which has neither a number nor a node.
+    fn is_path(&self) -> bool {
+        number(&self.directory.join("hidden")) == Some(1)
     }
 
     /// Kernel name, such as `sda` or `nvme0n1p2`.
@@ -201,13 +207,34 @@ impl BlockDevice {
         number(&self.whole().directory.join("loop/offset"))
     }
 
-    /// Devices directly below: its members, the disk of a partition, or the device that contains the backing file of a
-    /// loop device.
+    /// The paths to an NVMe namespace with native multipath, by name: `nvme0c1n1` leads to `nvme0n1` by the second
+    /// controller of its subsystem. None of other devices.
+    pub fn paths(&self) -> Vec<BlockDevice> {
+        let subsystem = self.directory.parent().filter(|above| {
+            above.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("nvme-subsys"))
+        });
+        let (Some(subsystem), Some((front, back))) = (subsystem, self.name.rsplit_once('n')) else { return Vec::new() };
+        let (front, back) = (format!("{front}c"), format!("n{back}"));
+        let is_path = |path: &Path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            let controller = name.and_then(|name| name.strip_prefix(&front)?.strip_suffix(&back));
+            controller.is_some_and(|number| number.parse::<u32>().is_ok())
+        };
+        let inside = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let controllers = inside(subsystem.to_owned()).filter_map(|entry| std::fs::canonicalize(entry.path()).ok());
+        let found =
+            controllers.filter(|folder| !folder.starts_with(subsystem)).flat_map(inside).map(|entry| entry.path());
+        let paths = found.filter(|path| is_path(path)).filter_map(|path| Self::at(&path));
+        paths.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Devices directly below: its members, the paths to an NVMe namespace, the disk of a partition, or the device that
+    /// contains the backing file of a loop device.
     pub fn below(&self, root: &Path) -> Vec<BlockDevice> {
         if self.is_partition() {
             return vec![self.whole()];
         }
-        let members = self.members();
+        let members = [self.members(), self.paths()].concat();
         if !members.is_empty() {
             return members;
         }
@@ -437,7 +464,7 @@ fn tenths(text: &str) -> Option<u64> {
         .checked_add(tenth.parse::<u8>().ok().filter(|&tenth| tenth < 10)?.into())
 }
 
-/// Returns all disks and stacked devices, by name.
+/// Returns all disks and stacked devices that have a number, by name.
 ///
 /// # Errors
 /// If `root`/sys/block cannot be read.
@@ -445,7 +472,7 @@ pub fn all(root: &Path) -> Result<Vec<BlockDevice>, SysError> {
     let folder = root.join("sys/block");
     let entries = std::fs::read_dir(&folder).map_err(|source| SysError::path("read", &folder, source))?;
     let found = entries.flatten().filter_map(|entry| BlockDevice::at(&std::fs::canonicalize(entry.path()).ok()?));
-    let mut devices: Vec<_> = found.collect();
+    let mut devices: Vec<_> = found.filter(|device| !device.is_path()).collect();
     devices.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(devices)
 }
@@ -612,6 +639,38 @@ pub(crate) mod tests {
         for bad in ["", "8", "8:", ":1", "8:x", "-1:0"] {
             assert_eq!(DeviceNumber::parse(bad), None, "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_namespace_leads_down_to_its_paths() {
+        let root = tempfile::tempdir().unwrap();
+        let subsystem = root.path().join("sys/devices/virtual/nvme-subsystem/nvme-subsys0");
+        let file = |path: PathBuf, text: &str| {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        file(subsystem.join("nvme0n1/dev"), "259:0\n");
+        file(subsystem.join("nvme0n12/dev"), "259:1\n");
+        for controller in ["nvme0", "nvme1"] {
+            let folder = root.path().join("sys/devices/pci").join(controller);
+            for namespace in ["1", "12"] {
+                let path = folder.join(format!("nvme0c{}n{namespace}", &controller[4..]));
+                file(path.join("hidden"), "1\n");
+                file(path.join("queue/scheduler"), "[none] kyber\n");
+            }
+            symlink(folder, subsystem.join(controller)).unwrap();
+        }
+        fs::create_dir_all(root.path().join("sys/block")).unwrap();
+        for device in ["virtual/nvme-subsystem/nvme-subsys0/nvme0n1", "pci/nvme1/nvme0c1n1"] {
+            let device = root.path().join("sys/devices").join(device);
+            symlink(&device, root.path().join("sys/block").join(device.file_name().unwrap())).unwrap();
+        }
+        let head = BlockDevice::by_name(root.path(), "nvme0n1").unwrap();
+        assert_eq!(names(&head.paths()), ["nvme0c0n1", "nvme0c1n1"]);
+        assert_eq!(names(&head.leaves(root.path())), ["nvme0c0n1", "nvme0c1n1"]);
+        let path = BlockDevice::by_name(root.path(), "nvme0c1n1").unwrap();
+        assert_eq!((path.scheduler().as_deref(), path.number(), path.paths()), (Some("none"), None, Vec::new()));
+        assert_eq!(names(&all(root.path()).unwrap()), ["nvme0n1"], "paths are no devices that can be opened");
     }
 
     #[test]
