@@ -112,6 +112,9 @@ pub struct TargetFacts {
     /// Bytes in the jobs' regions that were holes or unwritten extents when I/O started: reads of them do not reach the
     /// device. `None` if the file system does not report extents.
     pub unwritten_bytes: Option<u64>,
+    /// Bytes of the jobs' regions, at most, that a thin volume had provisioned when I/O started; `None` for any other
+    /// target.
+    pub provisioned_bytes: Option<u64>,
     /// Bytes in the jobs' regions whose blocks other files share (reflinks, snapshots).
     pub shared_bytes: Option<u64>,
     /// Bytes in the jobs' regions that the file system stores compressed.

@@ -137,9 +137,20 @@ fn facts(root: &Path, target: &Target) -> TargetFacts {
         }
     } else {
         facts.cached_before = cached(&file, path, facts.size_bytes);
-        facts.unwritten_bytes = unwritten_behind(root, path, target.start..target.end.min(facts.size_bytes));
+        let region = target.start..target.end.min(facts.size_bytes);
+        facts.provisioned_bytes = provisioned(&file, &region);
+        let missing =
+            facts.provisioned_bytes.map(|bytes| (region.end.saturating_sub(region.start)).saturating_sub(bytes));
+        facts.unwritten_bytes = missing.or_else(|| unwritten_behind(root, path, region));
     }
     facts
+}
+
+/// Bytes of a thin volume's region that it has provisioned, at most; `None` for other devices.
+fn provisioned(device: &File, region: &Range<u64>) -> Option<u64> {
+    let number = DeviceNumber::from_stat(device.metadata().ok()?.rdev());
+    let found = sys::devices::thin::provisioned(number)?;
+    Some(found.bytes.min(found.end.min(region.end).saturating_sub(region.start)))
 }
 
 /// Bytes of a loop device's region that its backing file has no data for; `None` for other devices, and if the file is

@@ -48,6 +48,10 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
     if share + unseen >= LEAST_SHARE {
         return hidden_by_others(result).filter(|_| direction == Direction::Read);
     }
+    // The check of holes says it.
+    if direction == Direction::Read && super::holes::reads_thin_volumes(result) {
+        return None;
+    }
     let grade = if share < STORAGE_SHARE { Grade::NotAStorageResult } else { Grade::ValidWithLimits };
     let evidence = [("bytes_asked", asked as f64), ("bytes_at_device", moved as f64), ("share_percent", 100.0 * share)];
     let sentence = sentence(result, direction, moved, share);

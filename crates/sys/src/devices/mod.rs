@@ -5,5 +5,6 @@ pub mod claims;
 pub mod identity;
 pub mod ioctl;
 pub mod own_words;
+pub mod thin;
 mod writers;
 pub mod zones;
