@@ -1,7 +1,7 @@
 //! `plumb watch` for programs: `--json` and `--stream`, a line of JSON for each interval; and all samples in a file
 //! that is always new.
 
-use super::sampling::{Machine, ProcessRate};
+use super::sampling::{Machine, ProcessRate, Track};
 use super::{SIGNAL_PAUSE, Source, WatchArgs};
 use crate::failure::{Failure, signal_status};
 use crate::output::Output;
@@ -68,6 +68,9 @@ fn line(host: &str, machine: &Machine) -> Value {
         let (at, now) = track.history.back()?;
         let mut sample = sample(*at, now);
         sample["name"] = Value::from(name.as_str());
+        if let Some(zones) = zones(track) {
+            sample["zoned"] = zones;
+        }
         Some(sample)
     });
     json!({
@@ -78,6 +81,12 @@ fn line(host: &str, machine: &Machine) -> Value {
         "devices": devices.collect::<Vec<_>>(),
         "processes": processes(machine),
     })
+}
+
+/// The zones of a zoned device.
+fn zones(track: &Track) -> Option<Value> {
+    let zoned = track.zoned.as_ref()?;
+    Some(json!({ "model": zoned.model, "zones": zoned.zones, "zone_bytes": zoned.zone_bytes }))
 }
 
 /// Writes all kept samples to the first free `plumb-watch-NNN.json` in `directory`. Returns its path.
@@ -124,10 +133,13 @@ fn processes(machine: &Machine) -> Vec<Value> {
 }
 
 fn document(host: &str, machine: &Machine) -> Value {
-    let devices = machine
-        .devices
-        .iter()
-        .map(|(name, track)| json!({ "name": name, "samples": track.history.iter().map(|(at, now)| sample(*at, now)).collect::<Vec<_>>() }));
+    let devices = machine.devices.iter().map(|(name, track)| {
+        let samples: Vec<Value> = track.history.iter().map(|(at, now)| sample(*at, now)).collect();
+        match zones(track) {
+            Some(zones) => json!({ "name": name, "zoned": zones, "samples": samples }),
+            None => json!({ "name": name, "samples": samples }),
+        }
+    });
     json!({
         "schema": model::SCHEMA,
         "program": concat!("plumb ", env!("CARGO_PKG_VERSION")),

@@ -6,6 +6,7 @@ use monitor::iostat::IostatError;
 use monitor::{CpuCounters, Reading};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
+use sys::devices::identity::{BlockDevice, ZonedModel};
 
 /// Samples kept per device: ten minutes at one per second.
 const KEPT: usize = 600;
@@ -32,6 +33,8 @@ pub(super) struct Machine {
 #[derive(Debug)]
 pub(super) struct Track {
     last: DeviceGain,
+    /// Its zones, if it is a zoned device.
+    pub(super) zoned: Option<ZonedModel>,
     /// Everything that was counted between the last two samples; `None` if counters were set back.
     pub(super) gained: Option<DeviceGain>,
     /// The last samples, oldest first, each with the uptime at which it ended.
@@ -60,7 +63,7 @@ impl Machine {
         self.devices.retain(|name, _| readings.iter().any(|reading| reading.name == *name));
         let at = self.at();
         for reading in readings {
-            self.follow(reading, at, elapsed);
+            self.follow(root, reading, at, elapsed);
         }
         let seconds = elapsed.map(|elapsed| Nanos::from_millis(elapsed * 10).as_secs_f64());
         (self.busiest, self.hidden) = self.processes.look(root, seconds);
@@ -73,9 +76,11 @@ impl Machine {
         Nanos::from_millis(self.uptime.unwrap_or(0).saturating_mul(10))
     }
 
-    fn follow(&mut self, reading: Reading, at: Nanos, elapsed: Option<u64>) {
+    fn follow(&mut self, root: &Path, reading: Reading, at: Nanos, elapsed: Option<u64>) {
         let Some(track) = self.devices.get_mut(&reading.name) else {
-            self.devices.insert(reading.name, Track { last: reading.counters, gained: None, history: VecDeque::new() });
+            let zoned = BlockDevice::by_name(root, &reading.name).and_then(|device| device.zoned());
+            let track = Track { last: reading.counters, zoned, gained: None, history: VecDeque::new() };
+            self.devices.insert(reading.name, track);
             return;
         };
         if let Some(elapsed) = elapsed {

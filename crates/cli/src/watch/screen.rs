@@ -215,9 +215,12 @@ fn draw_focus(frame: &mut Frame<'_>, area: Rect, machine: &Machine, focus: Optio
         ("await", |now| now.together.await_ms.unwrap_or(0.0), |ms| text::time(1e6 * ms)),
         ("util", |now| now.utilisation_percent, |percent| text::percent(percent / 100.0)),
     ];
-    let heading =
-        Line::from(Span::styled(shown(name), Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED)));
-    let mut lines = vec![heading];
+    let name = Span::styled(shown(name), Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED));
+    let zones = track.zoned.as_ref().map(|zoned| {
+        let (zones, size) = (text::counted(zoned.zones, "zone"), text::short_bytes(measure::float(zoned.zone_bytes)));
+        Span::raw(format!("  {}, {zones} of {size}", shown(&zoned.model)))
+    });
+    let mut lines = vec![Line::from(std::iter::once(name).chain(zones).collect::<Vec<_>>())];
     let width = usize::from(area.width).saturating_sub(40);
     for (title, of, spelled) in CURVES {
         let values = values(track, of);

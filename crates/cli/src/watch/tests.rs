@@ -124,6 +124,35 @@ fn reads_writes_and_discards_add_up_to_the_curve_in_every_width() {
 }
 
 #[test]
+fn a_zoned_device_has_its_zones_in_its_heading_and_in_json() {
+    let root = tempfile::tempdir().unwrap();
+    let mut machine = Machine::default();
+    for n in 1..=3 {
+        record(root.path(), n);
+        let queue = [("zoned", "host-managed"), ("nr_zones", "64"), ("chunk_sectors", "8192")];
+        for (file, text) in [("dev", "8:16"), ("queue/zoned", "none")] {
+            let path = root.path().join("sys/block/sda").join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        std::fs::create_dir_all(root.path().join("sys/block/sdb/queue")).unwrap();
+        std::fs::write(root.path().join("sys/block/sdb/dev"), "8:32\n").unwrap();
+        for (file, text) in queue {
+            std::fs::write(root.path().join("sys/block/sdb/queue").join(file), text).unwrap();
+        }
+        machine.look(root.path(), &[]).unwrap();
+    }
+    let text = drawn(&machine, &state(), 80, 24);
+    assert!(text.contains("\nsdb  host-managed, 64 zones of 4M\n"), "{text}");
+    let folder = tempfile::tempdir().unwrap();
+    let saved = lines::save(folder.path(), "db1", &machine).unwrap();
+    let saved: serde_json::Value = serde_json::from_slice(&std::fs::read(saved).unwrap()).unwrap();
+    let zoned = |at: usize| saved["devices"][at].get("zoned").cloned();
+    let expected = serde_json::json!({ "model": "host-managed", "zones": 64, "zone_bytes": 4_194_304 });
+    assert_eq!((zoned(0), zoned(1)), (None, Some(expected)));
+}
+
+#[test]
 fn help_lies_over_the_screen() {
     let (machine, mut state) = (watched(&[]), state());
     press(&mut state, &machine, KeyCode::Char('?'));

@@ -75,6 +75,17 @@ pub enum WriteCache {
     WriteThrough,
 }
 
+/// The zones of a zoned device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ZonedModel {
+    /// `host-managed` or `host-aware`.
+    pub model: String,
+    /// Their number.
+    pub zones: u64,
+    /// Size of a zone in bytes.
+    pub zone_bytes: u64,
+}
+
 /// Link of a device, and its maximum rate in bytes per second after line encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
@@ -412,6 +423,13 @@ impl BlockDevice {
         self.queue_number("discard_max_bytes")
     }
 
+    /// The zones of a zoned device; `None` for any other.
+    pub fn zoned(&self) -> Option<ZonedModel> {
+        let model = word(&self.whole().directory.join("queue/zoned")).filter(|model| model != "none")?;
+        let zone_bytes = self.queue_number("chunk_sectors")?.checked_mul(512)?;
+        Some(ZonedModel { model, zones: self.queue_number("nr_zones")?, zone_bytes })
+    }
+
     /// Most zones that may be open, and most that may be open or closed; `None` where the device has no limit.
     pub fn zone_limits(&self) -> [Option<u32>; 2] {
         ["open", "active"].map(|state| {
@@ -624,24 +642,6 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_none() {
-        let root = recorded();
-        assert_eq!(BlockDevice::by_number(root.path(), number(8, 99)), None);
-        assert_eq!(BlockDevice::by_name(root.path(), "sdz"), None);
-        assert_eq!(names(&all(root.path()).unwrap()), ["dm-0", "sda", "sdb"]);
-        assert!(all(&root.path().join("nowhere")).is_err());
-    }
-
-    #[test]
-    fn numbers_read_as_sysfs_writes_them() {
-        assert_eq!(DeviceNumber::parse("259:12\n"), Some(number(259, 12)));
-        assert_eq!(number(259, 12).to_string(), "259:12");
-        for bad in ["", "8", "8:", ":1", "8:x", "-1:0"] {
-            assert_eq!(DeviceNumber::parse(bad), None, "{bad:?}");
-        }
-    }
-
-    #[test]
     fn a_namespace_leads_down_to_its_paths() {
         let root = tempfile::tempdir().unwrap();
         let subsystem = root.path().join("sys/devices/virtual/nvme-subsystem/nvme-subsys0");
@@ -671,6 +671,24 @@ pub(crate) mod tests {
         let path = BlockDevice::by_name(root.path(), "nvme0c1n1").unwrap();
         assert_eq!((path.scheduler().as_deref(), path.number(), path.paths()), (Some("none"), None, Vec::new()));
         assert_eq!(names(&all(root.path()).unwrap()), ["nvme0n1"], "paths are no devices that can be opened");
+    }
+
+    #[test]
+    fn what_is_not_there_is_none() {
+        let root = recorded();
+        assert_eq!(BlockDevice::by_number(root.path(), number(8, 99)), None);
+        assert_eq!(BlockDevice::by_name(root.path(), "sdz"), None);
+        assert_eq!(names(&all(root.path()).unwrap()), ["dm-0", "sda", "sdb"]);
+        assert!(all(&root.path().join("nowhere")).is_err());
+    }
+
+    #[test]
+    fn numbers_read_as_sysfs_writes_them() {
+        assert_eq!(DeviceNumber::parse("259:12\n"), Some(number(259, 12)));
+        assert_eq!(number(259, 12).to_string(), "259:12");
+        for bad in ["", "8", "8:", ":1", "8:x", "-1:0"] {
+            assert_eq!(DeviceNumber::parse(bad), None, "{bad:?}");
+        }
     }
 
     #[test]
