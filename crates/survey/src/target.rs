@@ -216,7 +216,11 @@ fn kind(path: &Path) -> Result<TargetKind, SurveyError> {
         }
         Err(error) => return Err(SurveyError(format!("{shown}: {error}"))),
     };
-    if kind.is_dir() || (kind.is_file() && work_file::is_ours(path)) {
+    if sys::files::zonefs::holds(path) {
+        Err(SurveyError(format!(
+            "{shown}: is on zonefs, whose files are zones: no work file can be made there; survey the zoned device itself"
+        )))
+    } else if kind.is_dir() || (kind.is_file() && work_file::is_ours(path)) {
         Ok(TargetKind::WorkFile)
     } else if kind.is_block_device() {
         Ok(TargetKind::Device)

@@ -105,7 +105,8 @@ pub(crate) fn announce_own(job: &JobPlan, clones: &[Vec<PlannedFile>], observer:
 /// The files that must be created, and the size of each that covers all clones.
 fn missing(clones: &[Vec<PlannedFile>]) -> BTreeMap<&Path, u64> {
     let mut to_make: BTreeMap<&Path, u64> = BTreeMap::new();
-    for file in clones.iter().flatten().filter(|file| file.kind == FileKind::Regular) {
+    let files = clones.iter().flatten();
+    for file in files.filter(|file| file.kind == FileKind::Regular && file.zone_room.is_none()) {
         if file.region.end > file.real_size {
             let end = to_make.entry(&file.path).or_default();
             *end = file.region.end.max(*end);

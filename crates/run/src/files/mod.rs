@@ -5,6 +5,7 @@ mod layout;
 mod lock;
 mod open;
 mod regions;
+mod zone_file;
 
 pub(crate) use guard::Guard;
 pub(crate) use layout::{announce_own, is_laid_out, lay_out, unlink};
@@ -13,3 +14,4 @@ pub(crate) use open::{OpenFiles, order};
 pub(crate) use regions::{
     FileKind, NOT_PLANNED, PlannedFile, clone_index, kind_and_size, largest_block, plan_files, total_bytes,
 };
+pub(crate) use zone_file::check as check_zone_files;

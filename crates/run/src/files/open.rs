@@ -63,6 +63,7 @@ impl OpenFiles {
         };
         if file.kind != FileKind::NameOnly && job.work.opens_files() {
             let descriptor = open_ready(job, file)?;
+            super::zone_file::prepare(job, file, &descriptor)?;
             target.descriptor = Some(descriptor.as_raw_fd());
             self.descriptors.push(descriptor);
         }

@@ -3,8 +3,9 @@
 use crate::error::{file_error, job_refusal, refusal};
 use crate::shared::capabilities::needs_files;
 use load::{Reach, Region};
+use measure::Direction;
 use model::JobError;
-use plan::{Extent, FileType, JobPlan, Part, Work, ZonePlan, Zoned};
+use plan::{Extent, FileType, JobPlan, Mix, Part, Work, ZonePlan, Zoned};
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -26,6 +27,8 @@ pub(crate) struct PlannedFile {
     pub(crate) cut_to_zones: Option<(u64, u64)>,
     /// Size of its zones, if it is a zoned device.
     pub(crate) zone_size: Option<u64>,
+    /// Bytes that it can hold, if it is a sequential zone of zonefs.
+    pub(crate) zone_room: Option<u64>,
 }
 
 /// Bytes of the regions of all files.
@@ -82,8 +85,13 @@ pub(crate) fn plan_files(job: &JobPlan, clone: u32) -> Result<Vec<PlannedFile>, 
             Some(said) => take_as(said, &path)?,
         };
         let zone_size = if kind == FileKind::Block { zone_size(&path)? } else { None };
+        let zone_room = if kind == FileKind::Regular { sys::files::zonefs::sequential(&path) } else { None };
+        // A zone that is only written counts with all that it can hold.
+        let is_emptied = job.load.mix == Mix::Only(Direction::Write) && !job.files.handling.append;
+        let real_size = zone_room.filter(|_| is_emptied).unwrap_or(real_size);
         let wanted = wanted(job, index, number, count, &Sizes { real_size, zone_size });
-        let mut file = PlannedFile { path, kind, region: NOT_PLANNED, real_size, cut_to_zones: None, zone_size };
+        let mut file =
+            PlannedFile { path, kind, region: NOT_PLANNED, real_size, cut_to_zones: None, zone_size, zone_room };
         file.region = region(job, index, &file, wanted)?;
         if let ZonePlan::Zoned(zones) = &job.load.zones {
             let asked = (file.region.start, file.region.end);
@@ -115,7 +123,7 @@ pub(crate) const NOT_PLANNED: Region = Region { start: 0, end: 0, reach: Reach::
 fn endless() -> PlannedFile {
     let region = Region { start: 0, end: 1 << 62, reach: Reach::Whole };
     let (path, kind) = (PathBuf::new(), FileKind::NameOnly);
-    PlannedFile { path, kind, region, real_size: 0, cut_to_zones: None, zone_size: None }
+    PlannedFile { path, kind, region, real_size: 0, cut_to_zones: None, zone_size: None, zone_room: None }
 }
 
 fn paths(job: &JobPlan, index: u32) -> Result<Vec<PathBuf>, JobError> {

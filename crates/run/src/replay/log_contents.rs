@@ -123,7 +123,8 @@ fn replay_log(
         let target = *known.entry(path.clone()).or_insert(files.len());
         if target == files.len() {
             let (kind, real_size) = if needs_files(job) { kind_and_size(&path)? } else { (FileKind::NameOnly, 0) };
-            files.push(PlannedFile { path, kind, region: NOT_PLANNED, real_size, cut_to_zones: None, zone_size: None });
+            let (region, cut_to_zones, zone_size, zone_room) = (NOT_PLANNED, None, None, None);
+            files.push(PlannedFile { path, kind, region, real_size, cut_to_zones, zone_size, zone_room });
         }
         let file = &mut files[target];
         file.region.end = file.region.end.max(end);

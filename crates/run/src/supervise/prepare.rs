@@ -2,7 +2,7 @@
 
 use super::layout_thread::{LayoutContext, LayoutFailure, lay_out_in_thread};
 use super::{devices, zones};
-use crate::files::{FileKind, Guard, PlannedFile, announce_own, is_laid_out, lay_out, plan_files};
+use crate::files::{FileKind, Guard, PlannedFile, announce_own, check_zone_files, is_laid_out, lay_out, plan_files};
 use crate::replay::{ReplayLog, Replays};
 use crate::shared::capabilities::needs_files;
 use crate::{Event, RunError, RunOptions};
@@ -110,6 +110,7 @@ fn prepare_job(
     if needs_files {
         let by_number = replayed.iter().flatten().flat_map(|worker| worker.by_number.iter());
         guard.check(job, &clones, &by_number.map(|path| path.as_path()).collect::<BTreeSet<&Path>>())?;
+        check_zone_files(job, &clones)?;
         devices::prepare(job, &clones, context.root)?;
         note_whole_zones(&clones, context);
         // Clones that share a file would each create it; it is then created for all of them first, even with

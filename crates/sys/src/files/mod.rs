@@ -8,3 +8,4 @@ pub mod output_file;
 pub mod range_lock;
 pub mod read_limited;
 pub mod residency;
+pub mod zonefs;
