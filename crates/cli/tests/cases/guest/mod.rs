@@ -7,6 +7,7 @@
 
 mod guard;
 mod rows;
+mod zones;
 
 use crate::context::PLUMB;
 use house::{Amounts, Cases, compare_results, split_output};
@@ -110,10 +111,18 @@ impl Boot {
         for device in devices {
             let _ = writeln!(script, "{}", device.found());
         }
-        for row in &self.rows {
-            let _ = writeln!(script, "{}", row.line());
+        // Scripts of plumb alone use what all devices share; pairs of runs on different devices take turns on the two
+        // processors of the guest.
+        let (own, pairs): (Vec<&Row>, Vec<&Row>) =
+            self.rows.iter().partition(|row| matches!(row.work, Work::Own { .. }));
+        let lines = |rows: &[&Row]| rows.iter().map(|row| row.line() + "\n").collect::<String>();
+        script += &lines(&own);
+        let half: Vec<Device> = pairs.iter().take(pairs.len() / 2).map(|row| row.device).collect();
+        let (first, second): (Vec<&Row>, Vec<&Row>) = pairs.iter().partition(|row| half.contains(&row.device));
+        for (number, rows) in [first, second].iter().enumerate() {
+            let _ = writeln!(script, "(\nlane=/tmp/lane{number}\nmkdir $lane\n{}) &", lines(rows));
         }
-        script
+        script + "wait\n"
     }
 }
 

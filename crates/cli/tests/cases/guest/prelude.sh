@@ -96,7 +96,7 @@ own() {
     wipefs -qaf "$dev"
 }
 
-# row NAME DEVICE FIO WORDS...: a job of this fio and of plumb.
+# row NAME DEVICE FIO WORDS...: a job of this fio and of plumb, whose files are in $lane.
 row() {
     local name=$1 oracle=$3 word words=() who
     nodes "$2"
@@ -110,10 +110,65 @@ row() {
         local program=("$oracle")
         [ $who = fio ] || program=(/dev/shm/ours/plumb fio)
         timeout --signal=INT --kill-after=9 120 "${program[@]}" --output-format=json --name=a "${words[@]}" \
-            >/tmp/$who.json 2>/tmp/$who.err
-        echo $? >/tmp/$who.status
-        for kind in json err status; do cp /tmp/$who.$kind "/share/said/$name.$who.$kind"; done
+            >"$lane/json" 2>"$lane/err"
+        echo $? >"$lane/status"
+        for kind in json err status; do cp "$lane/$kind" "/share/said/$name.$who.$kind"; done
     done
+}
+
+# seeds OPEN WORDS...: jobs that write 20 seeds at random with at most OPEN zones open, one after the other, and verify;
+# how many ended well.
+seeds() {
+    local seed open=$1
+    shift
+    {
+        printf '%s\n' '[global]' "filename=$dev" direct=1 zonemode=zbd offset=16m bs=256k rw=randwrite verify=crc32c \
+            "max_open_zones=$open" stonewall "$@"
+        for seed in {1..20}; do printf '%s\n' "[seed$seed]" "randseed=$seed"; done
+    } >/tmp/jobs
+    timeout 110 /dev/shm/ours/plumb fio --minimal /tmp/jobs >/tmp/out 2>/tmp/errors
+    awk -F';' '{ all++; good += $5 == 0 && $6 >= 1024 && $6 == $47 } END { print good + 0 " of " all + 0 }' /tmp/out
+    head -n 3 /tmp/errors
+}
+
+# killed: kills four jobs that write zones, and writes and verifies the same zones then.
+killed() {
+    local zones="--filename=$dev --direct=1 --zonemode=zbd --offset=16m --size=32m --rw=randwrite"
+    /dev/shm/ours/plumb fio --name=a $zones --bs=64k --ioengine=io_uring --iodepth=8 --numjobs=4 --thread --time_based \
+        --runtime=60 --minimal >/tmp/out 2>&1 &
+    sleep 2
+    kill -KILL $!
+    wait $! 2>/dev/null
+    plumb fio --name=a $zones --bs=256k --verify=crc32c --minimal >/tmp/out 2>&1 && echo verified || cat /tmp/out
+}
+
+# resets: whether both programs count the same zone resets.
+resets() {
+    local words who unlike=''
+    while read -r words; do
+        for who in "$newest" "/dev/shm/ours/plumb fio"; do
+            blkzone reset "$dev"
+            $who --name=a --filename="$dev" --direct=1 --zonemode=zbd --offset=16m --size=16m --bs=256k $words \
+                2>&1 </dev/null | grep -o '[0-9]* zone resets' >"/tmp/resets.$([ "$who" = "$newest" ] && echo fio || echo plumb)"
+        done
+        [ -s /tmp/resets.fio ] && diff /tmp/resets.fio /tmp/resets.plumb || unlike+=" $words;"
+    done <<'END'
+--rw=write
+--rw=write --loops=3
+--rw=write --io_size=40m
+--rw=randwrite --io_size=40m --norandommap=1
+--rw=write --zone_reset_threshold=.5 --zone_reset_frequency=.5 --io_size=32m
+END
+    echo "resets ${unlike:-alike}"
+}
+
+# zone_files: mounts zonefs on the device.
+zone_files() {
+    blkzone reset "$dev"
+    printf 'SFOZ\x05\xab\xbf\x59' | cat - /dev/zero | head -c 4096 >/tmp/first
+    dd if=/tmp/first of="$dev" bs=4096 oflag=direct status=none
+    modprobe zonefs
+    mount -t zonefs "$dev" /mnt
 }
 
 declare -A device character generic

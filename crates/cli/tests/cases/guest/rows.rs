@@ -1,6 +1,6 @@
 //! The rows: devices of the guest, and what is done with them.
 
-use super::guard;
+use super::{guard, zones};
 
 /// A device of the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,7 +113,7 @@ pub(super) enum Work {
     },
     /// A script in which plumb runs alone, with `$dev`, `$char` and `$sg`.
     Own {
-        script: &'static str,
+        script: String,
         /// What it prints, among other things.
         says: &'static [&'static str],
     },
@@ -141,7 +141,11 @@ impl Row {
         }
     }
 
-    pub(super) fn own(device: Device, name: &str, script: &'static str, says: &'static [&'static str]) -> Row {
+    pub(super) fn own(device: Device, name: &str, script: &str, says: &'static [&'static str]) -> Row {
+        Row::script(device, name, script.to_owned(), says)
+    }
+
+    pub(super) fn script(device: Device, name: &str, script: String, says: &'static [&'static str]) -> Row {
         Row { name: format!("{}::{name}", device.name()), device, work: Work::Own { script, says } }
     }
 
@@ -344,7 +348,7 @@ pub(super) fn all() -> Vec<Row> {
 
 /// Rows of plumb alone.
 fn own() -> Vec<Row> {
-    let mut rows = guard::rows();
+    let mut rows = [guard::rows(), zones::rows()].concat();
     rows.extend([
         Row::own(
             Device::Nvme512,
