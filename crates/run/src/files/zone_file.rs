@@ -31,9 +31,7 @@ pub(crate) fn check(job: &JobPlan, clones: &[Vec<PlannedFile>]) -> Result<(), Jo
             () if job.limits.loops > 1 || job.limits.time_based || job.files.io_size.is_some() => {
                 return fail("which is written once in a run; leave out loops, time_based and io_size");
             }
-            () if job.depth.depth > 1 && job.engine != "libaio" => {
-                return fail("whose writes have to keep their order; use iodepth=1, or ioengine=libaio");
-            }
+            () if job.depth.depth > 1 => return fail("whose writes have to keep their order; use iodepth=1"),
             () if job.files.handling.open_at_once.is_some() => return fail("which stays open; leave openfiles out"),
             () => {}
         }

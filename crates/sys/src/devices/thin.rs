@@ -47,9 +47,9 @@ pub struct Provisioned {
     pub end: u64,
 }
 
-/// The provisioned part of this device; `None` if it is no thin volume, or the caller may not ask (only root may).
+/// The provisioned part of this device; `None` if it is not a thin volume, or the caller may not ask (only root may).
 pub fn provisioned(device: DeviceNumber) -> Option<Provisioned> {
-    let control = File::options().read(true).write(true).open(Path::new("/dev/mapper/control")).ok()?;
+    let control = File::open(Path::new("/dev/mapper/control")).ok()?;
     let number = u64::from((device.minor & 0xff) | (device.major << 8) | ((device.minor & !0xff) << 12));
     let size = u32::try_from(size_of::<Request>()).ok()?;
     let mut request = Request {

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ordinary_file_is_no_zone() {
+    fn an_ordinary_file_is_not_a_zone() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("seq/0");
         std::fs::create_dir(folder.path().join("seq")).unwrap();
