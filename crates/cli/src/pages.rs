@@ -39,7 +39,7 @@ pub(crate) fn numbers(columns: &[(&'static str, &'static str, &'static str)], ro
     Numbers { columns: kept.iter().map(column).collect(), rows: rows.iter().map(row).collect() }
 }
 
-/// What the top of a page says of where and when it was measured, for JSON: target, host, measured, disk.
+/// The place at the top of a page, for JSON: target, host, measured, disk.
 pub(crate) fn place_document(place: &PlaceFacts, target: &str) -> Value {
     let facts = place.place(target.to_owned()).facts;
     facts
