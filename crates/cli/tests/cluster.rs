@@ -192,6 +192,22 @@ fn a_dead_leader_has_no_members_and_results_can_be_merged() {
 }
 
 #[test]
+fn remote_members_of_a_leader_that_says_nothing_end_alone() {
+    let place = place();
+    let words = format!("--hosts a,b --program {PLUMB} --silence 2s fio {READS}60");
+    let leader = cluster(&place, words).env("RSH", shell(&place, "")).start();
+    let all = with_all_below(&members(&leader, 2));
+    signal(leader.id(), Signal::STOP);
+    let begun = Instant::now();
+    wait_for_end_of(&all);
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    let merged = cluster(&place, "merge plumb-cluster-member-000-001.json plumb-cluster-member-001-001.json");
+    merged.succeeds().prints("read    sum");
+    signal(leader.id(), Signal::CONT);
+    leader.end().exits(1).complains("member 0: the leader is gone; the result of this member is in");
+}
+
+#[test]
 fn results_of_members_are_merged_again_from_their_files() {
     let place = place();
     let run = cluster(&place, format!("--local 3 --json --keep kept --page page.html fio {READS}2")).succeeds();
@@ -403,7 +419,7 @@ fn a_member_of_another_version_is_refused_with_both() {
     for (greeting, expected) in [
         (r#"{"hello":{"protocol":9,"program":"plumb 9.9.9"}}"#, "cluster protocol 9"),
         (
-            r#"{"hello":{"protocol":7,"program":"plumb 9.9.9","host":"h","boot_id":null,"kernel":"k","cpus":1,"allowed_cpus":[]}}"#,
+            r#"{"hello":{"protocol":8,"program":"plumb 9.9.9","host":"h","boot_id":null,"kernel":"k","cpus":1,"allowed_cpus":[]}}"#,
             "it runs plumb 9.9.9",
         ),
     ] {

@@ -346,6 +346,11 @@ impl Leader {
         (beats.next(), beats.next())
     }
 
+    /// Silence after which a member is given up, and a member without its leader ends.
+    pub fn silence(&self) -> Nanos {
+        self.settings.silence
+    }
+
     /// Time at which all were asked to begin.
     pub fn go(&self) -> Option<Nanos> {
         self.go

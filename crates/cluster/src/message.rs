@@ -8,7 +8,7 @@ use model::{Interval, RunResult};
 use serde::{Deserialize, Serialize};
 
 /// Number of the protocol. It changes with every change of a message.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 /// Length of the longest line in bytes: a result with its histograms.
 pub const LONGEST_LINE: usize = 256 << 20;
 
@@ -39,6 +39,12 @@ pub enum Instruction {
         ios: u64,
         /// Number of the round.
         round: u32,
+    },
+    /// The leader is there. A member on another machine, whose connection may never end, is alone once it has heard
+    /// nothing for as long as this.
+    Alive {
+        /// The silence.
+        silence: Nanos,
     },
     /// Send the result so far.
     Report,

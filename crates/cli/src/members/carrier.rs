@@ -229,6 +229,13 @@ impl Connection {
         }
     }
 
+    /// Gives a sign of life to a member on another machine. Those of MPI get one from their relays.
+    pub(crate) fn say_alive(&self, silence: Nanos) {
+        if matches!(self.link, Link::Process { shell: Some(_), .. } | Link::Socket(..)) {
+            self.send(&Instruction::Alive { silence });
+        }
+    }
+
     pub(crate) fn ending(&mut self) -> String {
         let (child, shell) = match &mut self.link {
             Link::Process { child, shell } => (child, shell),

@@ -13,6 +13,8 @@ use sys::processes::signals::Watch;
 
 /// Longest wait before signals are looked for.
 const POLL: Duration = Duration::from_millis(50);
+/// Signs of life of the leader in the time after which its members miss it.
+const SIGNS_OF_LIFE: u64 = 4;
 
 /// The view of a run while it goes on.
 pub(crate) trait View {
@@ -42,6 +44,8 @@ pub(crate) struct Connections {
     arrivals: Arrivals,
     signals: Arc<Watch>,
     seen_signals: u32,
+    /// Time of the next sign of life to the members.
+    alive_due: Nanos,
     /// Where the members are, once a round is over.
     end: Option<RoundEnd>,
 }
@@ -56,7 +60,7 @@ pub(crate) enum RoundEnd {
 
 impl Connections {
     pub(crate) fn new(leader: Leader, connections: Vec<Connection>, arrivals: Arrivals, signals: Arc<Watch>) -> Self {
-        Connections { leader, connections, arrivals, signals, seen_signals: 0, end: None }
+        Connections { leader, connections, arrivals, signals, seen_signals: 0, alive_due: Nanos::ZERO, end: None }
     }
 
     /// Leads until a round is over.
@@ -97,6 +101,11 @@ impl Connections {
     }
 
     fn one_event(&mut self, view: &mut dyn View) {
+        if now() >= self.alive_due {
+            let silence = self.leader.silence();
+            self.alive_due = now().saturating_add(Nanos(silence.get() / SIGNS_OF_LIFE));
+            self.connections.iter().for_each(|connection| connection.say_alive(silence));
+        }
         let wait = self.leader.due().map_or(POLL, |due| until(due, now()).min(POLL));
         let (event, at) = match self.arrivals.receiver.recv_timeout(wait) {
             Ok(Arrival { rank, at, reply: Reply::Answer(answer) }) => {

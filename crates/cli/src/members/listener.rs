@@ -262,6 +262,9 @@ pub(crate) struct Orders {
     read: Vec<u8>,
     /// Length of the part of `read` that has no line end.
     searched: usize,
+    /// Time of the latest order, and the silence after which the leader is gone, if it has said one.
+    heard: Nanos,
+    silence: Option<Nanos>,
 }
 
 pub(crate) enum Input {
@@ -285,9 +288,12 @@ impl Orders {
         self.next(Some(&timeout))
     }
 
-    /// Takes an instruction that has arrived.
+    /// Takes an instruction that has arrived. A leader that says nothing for too long is gone: a connection to a machine
+    /// without power or network may never end.
     pub(crate) fn look(&mut self) -> Result<Input, Failure> {
-        self.next(Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))
+        let input = self.next(Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;
+        let is_alone = self.silence.is_some_and(|silence| now() > self.heard.saturating_add(silence));
+        Ok(if matches!(input, Input::Nothing) && is_alone { Input::End } else { input })
     }
 
     fn next(&mut self, timeout: Option<&Timespec>) -> Result<Input, Failure> {
@@ -295,12 +301,15 @@ impl Orders {
             if let Some(end) = self.read[self.searched..].iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.read.drain(..=self.searched + end).collect();
                 self.searched = 0;
-                let text = String::from_utf8_lossy(&line);
-                return cluster::instruction(text.trim()).map(Input::Instruction).map_err(|error| {
-                    Failure::new(format!(
-                        "cluster member: {error}; plumb starts members itself: plumb cluster --hosts LIST fio ..."
-                    ))
-                });
+                let instruction = cluster::instruction(String::from_utf8_lossy(&line).trim()).map_err(|error| {
+                    let remedy = "plumb starts members itself: plumb cluster --hosts LIST fio ...";
+                    Failure::new(format!("cluster member: {error}; {remedy}"))
+                })?;
+                self.heard = now();
+                if let Instruction::Alive { silence } = instruction {
+                    self.silence = Some(silence);
+                }
+                return Ok(Input::Instruction(instruction));
             }
             self.searched = self.read.len();
             if self.read.len() > LONGEST_ORDER {

@@ -68,6 +68,7 @@ pub(crate) fn serve(programs: &[&dyn Program], rights: &Rights, parent: Option<i
                 | Instruction::Go { .. }
                 | Instruction::Mark
                 | Instruction::Until { .. }
+                | Instruction::Alive { .. }
                 | Instruction::Report
                 | Instruction::Trigger,
             ) => {}
