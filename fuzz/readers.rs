@@ -46,6 +46,7 @@ pub const READERS: &[Reader] = &[
     Reader { name: "survey-file", read: survey_file },
     Reader { name: "kernel-counters", read: kernel_counters },
     Reader { name: "cluster-lines", read: cluster_lines },
+    Reader { name: "acknowledgements", read: acknowledgements },
 ];
 
 /// Gives bytes to the reader of this name.
@@ -255,6 +256,23 @@ fn kernel_counters(bytes: &[u8]) {
     monitor::io_bytes(&text);
 }
 
+/// The file of a witness of `plumb durable`, and what is there of it: nothing.
+fn acknowledgements(bytes: &[u8]) {
+    use analysis::durability::{Acknowledgements, Cut, Place, Survivors, Way, answer, kept};
+    struct Nothing;
+    impl Survivors for Nothing {
+        fn record(&mut self, _: Way, _: &Place) -> io::Result<Vec<u8>> {
+            Ok(Vec::new())
+        }
+        fn numbers(&self, _: Way) -> Vec<u64> {
+            Vec::new()
+        }
+    }
+    let Ok(Some(acks)) = Acknowledgements::read(bytes) else { return };
+    let found: Vec<_> = acks.started.ways.iter().filter_map(|way| kept(&acks, *way, &mut Nothing).ok()).collect();
+    let _ = answer(&acks, Cut::Rebooted, &found);
+}
+
 /// Messages between leader and members, first lines of connections, addresses, lists of hosts, and the kept result of a
 /// member.
 fn cluster_lines(bytes: &[u8]) {
@@ -270,6 +288,7 @@ fn cluster_lines(bytes: &[u8]) {
         let _ = (cluster::refusal(line.as_bytes()), cluster::client_address(line), cluster::server_address(Some(line)));
         let _ = (
             cluster::joining(line.as_bytes()),
+            cluster::writing(line.as_bytes()),
             cluster::admission(line.as_bytes()),
             cluster::leader_address(line, None),
         );

@@ -10,6 +10,7 @@ mod checks;
 mod closed_loop;
 pub mod compare;
 pub mod costs;
+pub mod durability;
 mod findings;
 mod identities;
 mod level;

@@ -12,6 +12,7 @@ mod cost_model;
 mod dispatch;
 #[cfg_attr(not(feature = "report"), path = "drawing/absent.rs")]
 mod drawing;
+mod durable;
 mod explain;
 mod features;
 mod fio;

@@ -37,6 +37,7 @@ Examples:
   plumb gate new-*.json --against main-*.json    fail a build when storage got slower
   plumb versus --a /mnt/old --b /mnt/new -- job.fio    which one is faster? in turns, until decided
   plumb cluster --hosts 'node[1-4]' fio job.fio  the same job on four machines at once
+  plumb durable /data --witness otherhost        what does a power cut lose?
   plumb calibrate                 how much of a latency is plumb's own?
   plumb explain run.json          the equations that a true result satisfies, with its numbers
   plumb model sweep.json          access time, transfer rate, and the best number of users
@@ -76,6 +77,7 @@ enum Command {
     Gate(crate::gate::GateArgs),
     Versus(Box<crate::versus::VersusArgs>),
     Cluster(Box<crate::cluster::ClusterArgs>),
+    Durable(Box<crate::durable::DurableArgs>),
     Explain(crate::explain::ExplainArgs),
     Model(crate::cost_model::ModelArgs),
     #[cfg(feature = "report")]
@@ -137,6 +139,7 @@ impl Command {
             Command::Gate(args) => crate::gate::run(args),
             Command::Versus(args) => crate::versus::run(args),
             Command::Cluster(args) => crate::cluster::run(args),
+            Command::Durable(args) => crate::durable::run(args),
             Command::Explain(args) => crate::explain::run(args),
             Command::Model(args) => crate::cost_model::run(args),
             #[cfg(feature = "report")]
@@ -206,7 +209,7 @@ fn with_usual_names(mut error: clap::Error, words: &[OsString]) -> clap::Error {
 }
 
 /// Help and version go to standard output with status 0, mistakes to standard error with status 1; those of `plumb
-/// gate` and `plumb versus` are others, because 1 is an answer of a gate.
+/// gate` and others are 3, because 1 is an answer of a gate.
 fn show(error: &clap::Error, words: &[OsString]) -> Result<u8, Failure> {
     if error.use_stderr() {
         // Errors are ignored: standard error may be closed.
@@ -218,6 +221,7 @@ fn show(error: &clap::Error, words: &[OsString]) -> Result<u8, Failure> {
             Some("gate") => crate::gate::status_of_mistake(words),
             Some("versus") => crate::versus::ERROR,
             Some("ask") => crate::ask::ERROR,
+            Some("durable") => crate::durable::ERROR,
             _ => 1,
         });
     }

@@ -16,6 +16,7 @@ mod context;
 mod corpus;
 mod cost;
 mod documents;
+mod durable;
 mod effects;
 mod extremes;
 mod few_open;

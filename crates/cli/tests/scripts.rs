@@ -107,6 +107,7 @@ const CELLS: &[(&str, &str)] = &[
     ("capacity", "capacity {} --slo p99<2ms --engine sim --accept nothing-moved --size 16M --to 6000 disk"),
     ("ask", "ask {} --list"),
     ("calibrate", "calibrate {} --engine sim"),
+    ("durable", "durable {} --after-cut acks disk --storage-only"),
     ("parse", "parse {} sweep.csv"),
     ("grade", "grade {} sweep.csv"),
     ("check", "check {} sweep.csv"),
@@ -218,13 +219,17 @@ fn stage_with_store() -> Place {
 /// Says what is wrong with a cell, if anything is.
 fn wrong_with(words: &str, option: &str, works: bool) -> Option<String> {
     let place = stage_with_store();
+    if words.starts_with("durable") {
+        crate::durable::write_until_killed(&place, "fsync");
+    }
     let run = run(&place, "", &words.replace("{}", option));
     let Transcript { status, stdout: shown, stderr: error, .. } = &run;
     let complaint = |why: &str| Some(format!("{why}: {run}"));
     if !works {
         let has_reason = REASONS.iter().any(|reason| error.contains(reason));
         // 1 would be an answer of `versus`.
-        let refused = if ["versus", "gate", "ask"].iter().any(|name| words.starts_with(name)) { 3 } else { 1 };
+        let refused =
+            if ["versus", "gate", "ask", "durable"].iter().any(|name| words.starts_with(name)) { 3 } else { 1 };
         return if *status == Some(refused) && has_reason { None } else { complaint("no reason") };
     }
     if *status != Some(0) {

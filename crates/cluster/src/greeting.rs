@@ -32,6 +32,20 @@ pub struct Joining {
     /// The number that it is to have; `None` for any.
     #[serde(default)]
     pub rank: Option<u32>,
+    /// Purpose for which it joins.
+    #[serde(default)]
+    pub role: Role,
+}
+
+/// Purpose for which a program joins another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// To do what its leader says.
+    #[default]
+    Member,
+    /// To have its acknowledgements kept: a writer of `plumb durable`.
+    Writer,
 }
 
 /// The answer of a leader to a member that it takes.
@@ -123,21 +137,39 @@ pub fn opening(line: &[u8]) -> Result<Opening, ClusterError> {
 /// # Errors
 /// Another program or version.
 pub fn joining(line: &[u8]) -> Result<Joining, ClusterError> {
+    greeted(line, Role::Member, "leader", "the leader of plumb cluster --lead")
+}
+
+/// Reads the first line of a writer that wants a witness.
+///
+/// # Errors
+/// Another program or version.
+pub fn writing(line: &[u8]) -> Result<Joining, ClusterError> {
+    greeted(line, Role::Writer, "witness", "the witness of plumb durable --serve")
+}
+
+fn greeted(line: &[u8], role: Role, here: &str, whole: &str) -> Result<Joining, ClusterError> {
     if serde_json::from_slice::<OpeningLine>(line).is_ok() {
-        return Err(ClusterError(
-            "it is a client of plumb fio --server, and this is the leader of plumb cluster --lead".to_owned(),
-        ));
+        return Err(ClusterError(format!("it is a client of plumb fio --server, and this is {whole}")));
     }
     let wrong = |_| ClusterError(format!("it is {}", Foreign::of(line)));
     let JoiningLine { member } = serde_json::from_slice(line).map_err(wrong)?;
     let Joining { protocol, program, .. } = &member;
     if *protocol != PROTOCOL {
         return Err(ClusterError(format!(
-            "it is {program} with protocol {protocol}, and this leader has protocol {PROTOCOL}; use one version of \
+            "it is {program} with protocol {protocol}, and this {here} has protocol {PROTOCOL}; use one version of \
              plumb on all machines"
         )));
     }
-    Ok(member)
+    match (member.role, role) {
+        (Role::Member, Role::Writer) => {
+            Err(ClusterError(format!("it is a member of plumb cluster, and this is {whole}")))
+        }
+        (Role::Writer, Role::Member) => {
+            Err(ClusterError(format!("it is a writer of plumb durable, and this is {whole}")))
+        }
+        _ => Ok(member),
+    }
 }
 
 /// Reads the answer of a leader; `None` if it is not an admission.
@@ -280,7 +312,7 @@ mod tests {
     fn a_member_that_joins_is_read_back_and_others_are_named() {
         let sent =
             Joining { protocol: PROTOCOL, program: "plumb 0.1.0".to_owned(), rank: Some(3), ..Joining::default() };
-        assert_eq!(joining(sent.clone().line().as_bytes()), Ok(sent));
+        assert_eq!(joining(sent.clone().line().as_bytes()), Ok(sent.clone()));
         let admitted = Admission { rank: 3, members: 4 };
         assert_eq!(admission(admitted.line().as_bytes()), Some(admitted));
         assert_eq!(admission(Refusal::default().line().as_bytes()), None);
@@ -293,6 +325,13 @@ mod tests {
             "{newer}"
         );
         assert!(joining(b"GET / HTTP/1.1\r\n").unwrap_err().to_string().contains("not plumb"));
+        let writer = Joining { role: Role::Writer, ..sent.clone() };
+        assert_eq!(writing(writer.clone().line().as_bytes()), Ok(writer.clone()));
+        assert!(joining(writer.line().as_bytes()).unwrap_err().0.starts_with("it is a writer of plumb durable"));
+        assert!(writing(sent.line().as_bytes()).unwrap_err().0.starts_with("it is a member of plumb cluster"));
+        let old = br#"{"member":{"protocol":PROTOCOL,"program":"plumb 0.1.0"}}"#;
+        let old = String::from_utf8_lossy(old).replace("PROTOCOL,", &format!("{PROTOCOL},"));
+        assert_eq!(joining(old.as_bytes()).map(|found| found.role), Ok(Role::Member));
     }
 
     proptest! {

@@ -28,7 +28,8 @@ pub use checks::{CHECKS, Check, findings};
 pub use clock::ClockEstimate;
 pub use frames::{Content, Frame, FrameError, Frames, Notice};
 pub use greeting::{
-    Admission, Foreign, Joining, Opening, Protection, Refusal, Roster, admission, joining, opening, refusal,
+    Admission, Foreign, Joining, Opening, Protection, Refusal, Role, Roster, admission, joining, opening, refusal,
+    writing,
 };
 pub use hosts::{Host, HostsError, hosts, hosts_file, shift_to_other_hosts};
 pub use leader::{Action, Event, Leader, OnLoss, Outcome, Rounds, Settings, Standing};

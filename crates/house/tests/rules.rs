@@ -313,6 +313,7 @@ fn the_readme_shows_every_command() {
 const OPEN_FOR_WRITING: &[(&str, &str)] = &[
     ("session/src/safe_files.rs", "looks at the descriptor, and replaces only what plumb made"),
     ("survey/src/work_file.rs", "recreates the work file and its mark next to it"),
+    ("cli/src/durable/records.rs", "the records are the I/O"),
     ("engine/src/e4defrag.rs", "the donor is what the engine works on"),
     ("engine/src/names.rs", "making files is the I/O"),
     ("run/src/files/layout.rs", "the files of the I/O, behind the guard of devices"),

@@ -492,15 +492,18 @@ fn takes_direct(directory: &Path) -> bool {
 // Permission to overwrite a device: the user must repeat its identity, and the device must not be in use.
 
 /// Decides if these devices may be written to, given the identities repeated by the user. Without any they are read
-/// only. An identity that does not match, or a device that is in use, is an error.
-fn consented_writes(devices: &[PathBuf], repeated: &[String]) -> Result<Writes, SurveyError> {
+/// only.
+///
+/// # Errors
+/// An identity that does not match, or a device that is in use or holds data.
+pub fn consented_writes(devices: &[PathBuf], repeated: &[String]) -> Result<Writes, SurveyError> {
     if repeated.is_empty() {
         return Ok(Writes::Forbidden);
     }
     let mut unused: Vec<&String> = repeated.iter().collect();
     for path in devices {
         let refused = |why: String| SurveyError::at(path, format!("is not overwritten: {why}"));
-        let words = own_words(path).map_err(&refused)?;
+        let words = own_words(path)?;
         let Some(at) = unused.iter().position(|word| words.fits(word)) else {
             let wrong: Vec<String> = repeated.iter().map(|word| words.why_not(word)).collect();
             let (all, wrong) = (words.all(), wrong.join("; "));
@@ -518,10 +521,14 @@ fn consented_writes(devices: &[PathBuf], repeated: &[String]) -> Result<Writes, 
 }
 
 /// The words that name a device and no other.
-fn own_words(path: &Path) -> Result<OwnWords, String> {
+///
+/// # Errors
+/// If the kernel shows no such device.
+pub fn own_words(path: &Path) -> Result<OwnWords, SurveyError> {
     let root = Path::new(SYSTEM_ROOT);
-    let number = number_under(path).map_err(|error| error.to_string())?;
-    let device = BlockDevice::by_number(root, number).ok_or("the kernel does not list it")?;
+    let number = number_under(path).map_err(|error| SurveyError::at(path, error))?;
+    let device = BlockDevice::by_number(root, number);
+    let device = device.ok_or_else(|| SurveyError::at(path, "the kernel does not list it"))?;
     Ok(OwnWords::of(root, &device))
 }
 

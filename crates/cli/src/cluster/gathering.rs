@@ -4,11 +4,11 @@ use super::tcp::{JOIN_WITHIN, TcpArgs};
 use crate::failure::Failure;
 use crate::members::carrier::{Arrival, Arrivals, Carrier, Connection, Mailbox, Place, Reply};
 use crate::members::now;
-use crate::network::greeting::{GREETING, Greetings, InGreeting, handshake};
+use crate::network::greeting::{GREETING, Greetings, InGreeting, proven};
 use crate::network::secret::{Protection as Keys, Purpose, Secret};
 use crate::network::socket::{Listener, Socket};
 use crate::output::{Verbosity, print_error};
-use cluster::{Address, Admission, Answer, Facts, Joining, Protection, Roster};
+use cluster::{Admission, Answer, Facts, Joining, Roster};
 use formats::printable;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -55,7 +55,8 @@ pub(super) fn gather(
     verbosity: Verbosity,
 ) -> Result<(Vec<Place>, Carrier), Failure> {
     let members = args.lead.map_or(0, |count| count as usize);
-    let listener = listen(&args.listens_on()?, verbosity)?;
+    let (listener, name) = Listener::anywhere(args.listen.as_deref().unwrap_or_default(), "cluster: --listen")?;
+    verbosity.remark(&format!("plumb: cluster: waiting for members on {name}"));
     let door = Arc::new(Door {
         members,
         secret: Secret::given(args.secret_file.as_deref())?,
@@ -84,22 +85,6 @@ pub(super) fn gather(
     let from = |rank: usize| hall.roster.from(rank).unwrap_or_default().to_owned();
     let places = found.iter().map(|(&rank, facts)| Place::Host(host_name(&facts.host, &from(rank)))).collect();
     Ok((places, Carrier::Joined(connections.into_values().map(|(connection, _)| connection).collect())))
-}
-
-/// Listens on the first address that this machine has.
-fn listen(addresses: &[Address], verbosity: Verbosity) -> Result<Listener, Failure> {
-    let mut failed = None;
-    for address in addresses {
-        match Listener::bind(address) {
-            Ok(listener) => {
-                verbosity.remark(&format!("plumb: cluster: waiting for members on {}", address.name()));
-                return Ok(listener);
-            }
-            Err(failure) => failed = Some(failure),
-        }
-    }
-    let why = failed.map_or_else(String::new, |failure| failure.message().to_owned());
-    Err(Failure::new(format!("cluster: --listen: {why}")))
 }
 
 /// The name of a member's host, which becomes a part of names of files.
@@ -147,17 +132,7 @@ impl Door {
 
     /// Takes a member; the error is the reason why not.
     fn admit(&self, socket: &mut Socket, address: &str, joining: &Joining) -> Result<(), String> {
-        let keys = match (joining.protection, &self.secret) {
-            (Protection::None, None) => None,
-            (Protection::None, Some(_)) => {
-                return Err("this leader has a secret; give the member the same --secret-file".to_owned());
-            }
-            (Protection::Secret, None) => return Err("this leader was started without --secret-file".to_owned()),
-            (Protection::Secret, Some(secret)) => Some(
-                handshake(secret, Purpose::Join, socket)
-                    .map_err(|_| "the secret of the member is not that of this leader")?,
-            ),
-        };
+        let keys = proven(joining, self.secret.as_ref(), Purpose::Join, socket)?;
         let mut hall = self.hall();
         let rank = hall.roster.place(joining.rank, address).map_err(|error| error.to_string())?;
         match self.connect(socket, keys.as_ref(), rank) {

@@ -18,7 +18,7 @@ pub(super) struct TcpArgs {
     pub(super) lead: Option<u32>,
     /// Address on which --lead waits: HOST:PORT or :PORT [default: all addresses, port 8766]
     #[arg(long, value_name = "ADDRESS", requires = "lead")]
-    listen: Option<String>,
+    pub(super) listen: Option<String>,
     /// Join the leader at HOST or HOST:PORT as a member. With --lead, too, --rank 0 leads and is a member, and the
     /// others join it
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["local", "hosts", "hosts_file", "mpi", "program"])]
@@ -94,14 +94,5 @@ impl TcpArgs {
     pub(super) fn leader(&self) -> Result<Option<Address>, Failure> {
         let wrong = |error: cluster::AddressError| Failure::new(format!("cluster: --join: {error}"));
         self.join.as_deref().map(|text| cluster::leader_address(text, None).map_err(wrong)).transpose()
-    }
-
-    /// Where this leader listens: on all addresses of both kinds, if the machine has IPv6.
-    pub(super) fn listens_on(&self) -> Result<Vec<Address>, Failure> {
-        let wrong = |error: cluster::AddressError| Failure::new(format!("cluster: --listen: {error}"));
-        let text = self.listen.as_deref().unwrap_or_default();
-        let any = |host| cluster::leader_address(text, Some(host)).map_err(wrong);
-        let (both, ipv4) = (any("::")?, any("0.0.0.0")?);
-        Ok(if both == ipv4 { vec![both] } else { vec![both, ipv4] })
     }
 }

@@ -4,7 +4,7 @@
 use super::secret::{Protection, Purpose, Secret};
 use super::socket::Socket;
 use crate::pages::MADE_BY;
-use cluster::{PROTOCOL, Refusal};
+use cluster::{Joining, PROTOCOL, Refusal};
 use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -95,6 +95,29 @@ pub(crate) fn handshake(secret: &Secret, purpose: Purpose, socket: &mut Socket) 
     let keys = secret.answer(purpose, socket)?;
     let _ = socket.set_read_timeout(None);
     Ok(keys)
+}
+
+/// The keys of a connection whose other end has greeted, if there is a secret. The error is the reason why it is refused.
+pub(crate) fn proven(
+    joining: &Joining,
+    secret: Option<&Secret>,
+    purpose: Purpose,
+    socket: &mut Socket,
+) -> Result<Option<Protection>, String> {
+    let (here, there) = match purpose {
+        Purpose::Witness => ("witness", "writer"),
+        Purpose::Client | Purpose::Join => ("leader", "member"),
+    };
+    match (joining.protection, secret) {
+        (cluster::Protection::None, None) => Ok(None),
+        (cluster::Protection::None, Some(_)) => {
+            Err(format!("this {here} has a secret; give the {there} the same --secret-file"))
+        }
+        (cluster::Protection::Secret, None) => Err(format!("this {here} was started without --secret-file")),
+        (cluster::Protection::Secret, Some(secret)) => handshake(secret, purpose, socket)
+            .map(Some)
+            .map_err(|_| format!("the secret of the {there} is not that of this {here}")),
+    }
 }
 
 /// Reads the first line, and no byte more: those that follow are for another process, or are encrypted. Of another

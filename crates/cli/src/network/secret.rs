@@ -31,6 +31,8 @@ pub(crate) enum Purpose {
     Client,
     /// A member joins a leader.
     Join,
+    /// A writer sends its acknowledgements to a witness.
+    Witness,
 }
 
 impl Purpose {
@@ -38,6 +40,7 @@ impl Purpose {
         match self {
             Purpose::Client => b"plumb fio --client",
             Purpose::Join => b"plumb cluster --join",
+            Purpose::Witness => b"plumb durable --witness",
         }
     }
 }

@@ -83,6 +83,21 @@ impl Listener {
         }
     }
 
+    /// Listens on the address of this text, without a host on all addresses of both kinds that this machine has. Returns
+    /// the name of the address, too.
+    pub(crate) fn anywhere(text: &str, option: &str) -> Result<(Self, String), Failure> {
+        let mut failed = Failure::new("");
+        for any in ["::", "0.0.0.0"] {
+            let wrong = |error: cluster::AddressError| Failure::new(format!("{option}: {error}"));
+            let address = cluster::leader_address(text, Some(any)).map_err(wrong)?;
+            match Listener::bind(&address) {
+                Ok(listener) => return Ok((listener, address.name())),
+                Err(failure) => failed = Failure::new(format!("{option}: {}", failure.message())),
+            }
+        }
+        Err(failed)
+    }
+
     /// Takes a connection, with the name of the client.
     pub(crate) fn accept(&self) -> io::Result<(Socket, String)> {
         match self {

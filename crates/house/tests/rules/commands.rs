@@ -13,6 +13,7 @@ pub(super) const COMMANDS: &[&str] = &[
     "cluster",
     "compare",
     "cost_model",
+    "durable",
     "explain",
     "fio",
     "gate",

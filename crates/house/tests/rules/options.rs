@@ -23,6 +23,7 @@ const OPTION_NAMES: &[(&str, &str)] = &[
 
 /// Names of options that mean something else as well, and what.
 const OTHER_MEANINGS: &[(&str, &str)] = &[
+    ("atomic", "a way of plumb durable"),
     ("bs", "a column of sweeps"),
     ("buffered", "an argument of plumb survey"),
     ("cgroup", "a file system of the kernel"),

@@ -9,6 +9,8 @@ const LONGEST_NAME: usize = 60;
 const START_THEMSELVES: &[&str] = &[
     "crates/cli/tests/cases/faults/guard.rs",
     "crates/cli/tests/cases/guest/mod.rs",
+    "crates/cli/tests/cases/guest/network.rs",
+    "crates/cli/tests/cases/guest/power.rs",
     "crates/cli/tests/cases/members.rs",
     "crates/cli/tests/cases/mpi.rs",
     "crates/cli/tests/cases/programs.rs",

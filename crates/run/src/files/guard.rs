@@ -1,7 +1,8 @@
 //! Decides which devices may be written to: those that are unused and hold no data, and those that the user named.
 //!
-//! This decision is made only here, for every command: everything that writes is a job of a plan. The state of a device
-//! is determined by `sys::devices::claims`.
+//! This decision is made only here, for every command: everything that writes is a job of a plan. One command writes
+//! without a plan, `plumb durable`: to devices that are unused and hold no data, if the user names them
+//! (`survey::consented_writes`). The state of a device is determined by `sys::devices::claims`.
 
 use super::layout::is_laid_out;
 use super::regions::PlannedFile;
