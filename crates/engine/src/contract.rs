@@ -1,7 +1,7 @@
 //! The interface between the worker loop and an engine.
 
 use measure::{Clock, Nanos, SystemClock, VirtualClock};
-use plan::{EngineOptions, EngineSpec, MapAdvice};
+use plan::{EngineOptions, EngineSpec, MapAdvice, PlacementPlan};
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
@@ -99,6 +99,8 @@ pub struct JobFacts<'a> {
     pub map_advice: Option<MapAdvice>,
     /// The file position of the targets, if the job knows it; an engine that uses it need not set it first.
     pub position: Option<u64>,
+    /// Placement of writes by the device.
+    pub placement: Option<&'a PlacementPlan>,
 }
 
 /// Access pattern of a job.
@@ -291,6 +293,11 @@ pub trait Engine: Sized + 'static {
         true
     }
 
+    /// An option that has no effect on this kernel or these devices, as a sentence for people before the run.
+    fn remark(&self) -> Option<String> {
+        None
+    }
+
     /// Setup that the engine chose for this kernel, as text for people: `io_uring: SINGLE_ISSUER|DEFER_TASKRUN, ...`.
     fn note(&self) -> Option<String> {
         None
@@ -322,14 +329,14 @@ impl Slots {
         libc::iovec { iov_base: self.address(io).cast(), iov_len: io.length as usize }
     }
 
+    /// All memory of a slot as an iovec.
+    pub(crate) fn whole(&self, slot: u32) -> libc::iovec {
+        libc::iovec { iov_base: self.start(slot).cast(), iov_len: self.stride }
+    }
+
     /// Address of the first byte of a slot.
     pub(crate) fn start(&self, slot: u32) -> *mut u8 {
         self.base.wrapping_add(slot as usize * self.stride)
-    }
-
-    /// Size of a slot in bytes.
-    pub(crate) fn stride(&self) -> usize {
-        self.stride
     }
 }
 

@@ -20,6 +20,7 @@ mod nothing;
 mod null;
 mod offload;
 mod page_fault;
+mod polling;
 mod posixaio;
 mod priority;
 mod psync;

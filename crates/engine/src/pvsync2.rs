@@ -2,6 +2,7 @@
 
 use crate::call::{self, Transfer};
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted, descriptors};
+use crate::polling;
 use crate::psync::SYNCHRONOUS;
 use measure::{SplitMix, SystemClock};
 use plan::option::{Effect, OptionSpec};
@@ -40,6 +41,10 @@ impl Engine for Pvsync2 {
         capabilities: Capabilities { atomic_writes: true, ..SYNCHRONOUS },
         options: OPTIONS,
     };
+
+    fn remark(&self) -> Option<String> {
+        if matches!(self.polled, Polled::None) { None } else { polling::without_queue(polling::kernel()) }
+    }
 
     fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
         let options = setup.options;

@@ -82,6 +82,8 @@ pub struct Capabilities {
     pub atomic_writes: bool,
     /// Sends commands to the device directly, without the checks of the block layer and file systems.
     pub raw_commands: bool,
+    /// Can tell the device where to place writes (`dataplacement`).
+    pub places_writes: bool,
     /// The kernel may read the buffer of an I/O after the I/O has completed.
     pub lends_buffers: bool,
     /// Reports show its rates in bits unless the job says otherwise.
@@ -111,6 +113,7 @@ impl Capabilities {
             keeps_order: false,
             atomic_writes: false,
             raw_commands: false,
+            places_writes: false,
             lends_buffers: false,
             rates_in_bits: false,
             keeps_files: KeepsFiles::Never,

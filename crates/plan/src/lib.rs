@@ -14,6 +14,7 @@ pub mod option;
 mod pace;
 mod pass;
 mod place;
+mod placement;
 mod record;
 mod replay;
 mod verify;
@@ -35,6 +36,7 @@ pub use pace::{
 };
 pub use pass::{Access, Creation, ExtraReads, Listed, MapAdvice, Marks, PassPlan, Race, RecordExtras, RecordOrder};
 pub use place::{CgroupPlan, ClockChoice, MemoryPolicy, PlacePlan};
+pub use placement::{PlacementChoice, PlacementKind, PlacementPlan};
 pub use record::{DebugPlan, LogPlan, PERCENTILES, RecordPlan, Subject, Unified, WindowValue};
 pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
 pub use verify::{Digest, Pattern, TrimPlan, VerifyFormat, VerifyMethod, VerifyPlan, VerifyPolicy};
@@ -100,6 +102,8 @@ pub struct JobPlan {
     pub load: LoadPlan,
     /// I/Os in flight, and batches of submission and reaping.
     pub depth: DepthPlan,
+    /// Placement of its writes by the device; `None` for none.
+    pub placement: Option<PlacementPlan>,
     /// Rate limits and pauses.
     pub pace: PacePlan,
     /// Latency limits and targets.
@@ -157,6 +161,7 @@ impl JobPlan {
             files: FilePlan::default(),
             load: LoadPlan::default(),
             depth: DepthPlan::default(),
+            placement: None,
             pace: PacePlan::default(),
             latency: LatencyPlan::default(),
             steady: None,

@@ -39,6 +39,8 @@ pub struct VerifyPlan {
     pub seed: bool,
     /// Format of headers and state files that are written.
     pub format: VerifyFormat,
+    /// The device compares: the buffer of a read that verifies holds what was written.
+    pub compares: bool,
     /// Save a state file with the progress of the writes.
     pub state_save: bool,
     /// Verify only the writes that a state file lists.

@@ -15,6 +15,7 @@ mod waits;
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
 use crate::libaio::{self, ASYNCHRONOUS, Libaio};
+use crate::polling::without_device;
 use crate::priority::PRIORITY_OPTIONS;
 use crate::psync::Psync;
 use measure::{Nanos, SystemClock};
@@ -24,6 +25,7 @@ use plan::{Capabilities, EngineOptions, EngineSpec, KeepsFiles, options};
 use ring::Ring;
 use settings::TaskWork;
 pub(crate) use shared_ring::SharedRing;
+use std::path::Path;
 
 const NAME: &str = "io_uring";
 
@@ -32,6 +34,7 @@ const NAME: &str = "io_uring";
 pub(crate) struct IoUring {
     interface: Interface,
     note: String,
+    remark: Option<String>,
 }
 
 /// Interface through which I/Os reach the kernel.
@@ -72,7 +75,11 @@ impl Engine for IoUring {
 
     fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
         match Ring::open(&setup) {
-            Ok(ring) => Ok(IoUring { note: ring.note(), interface: Interface::Ring(Box::new(ring)) }),
+            Ok(ring) => {
+                let polls = setup.options.is_on("hipri");
+                let remark = if polls { without_device(setup.targets, Path::new("/")) } else { None };
+                Ok(IoUring { note: ring.note(), interface: Interface::Ring(Box::new(ring)), remark })
+            }
             Err(error) if is_forbidden(&error) => stand_in(setup, &error),
             Err(error) => Err(error),
         }
@@ -150,6 +157,10 @@ impl Engine for IoUring {
     fn note(&self) -> Option<String> {
         Some(self.note.clone())
     }
+
+    fn remark(&self) -> Option<String> {
+        self.remark.clone()
+    }
 }
 
 /// The fallbacks, kept out of the loop.
@@ -224,7 +235,7 @@ fn stand_in(setup: Setup<'_, SystemClock>, forbidden: &EngineError) -> Result<Io
     if !lost.is_empty() {
         note.push_str(&format!("; without effect: {}", lost.join(", ")));
     }
-    Ok(IoUring { interface, note })
+    Ok(IoUring { interface, note, remark: None })
 }
 
 /// Options that libaio supports as well.

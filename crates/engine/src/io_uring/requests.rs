@@ -106,10 +106,7 @@ impl Trims {
 /// True if the kernel discards by an entry: BLOCK_URING_CMD_DISCARD of linux/blkdev.h, from Linux 6.12 on. It cannot be
 /// asked, and answers an entry of an older kernel as it answers a wrong one.
 fn has_discard() -> bool {
-    let system = rustix::system::uname();
-    let release = system.release().to_str().unwrap_or_default();
-    let mut numbers = release.split(|other: char| !other.is_ascii_digit()).map_while(|number| number.parse().ok());
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (6u32, 12u32)
+    crate::polling::kernel() >= crate::polling::KernelVersion(6, 12)
 }
 
 /// Common parts of all entries of reads, or of writes.

@@ -187,8 +187,7 @@ pub(super) fn register_buffers_from<C>(ring: &IoUring, setup: &Setup<'_, C>, fir
 /// The buffer of each slot.
 fn buffers<C>(setup: &Setup<'_, C>) -> Vec<libc::iovec> {
     let slots = Slots::new(setup);
-    let vector = |slot| libc::iovec { iov_base: slots.start(slot).cast(), iov_len: slots.stride() };
-    (0..setup.depth).map(vector).collect()
+    (0..setup.depth).map(|slot| slots.whole(slot)).collect()
 }
 
 fn no_buffers(error: std::io::Error) -> EngineError {

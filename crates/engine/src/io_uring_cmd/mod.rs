@@ -2,19 +2,30 @@
 //! which bypass the block layer. Linux 5.19 and later.
 
 mod command;
+mod namespace;
+mod placement;
+mod protection;
+mod requests;
+mod settings;
 
 use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted, Target, descriptors};
 use crate::libaio::ASYNCHRONOUS;
+use crate::polling::without_device;
 use ::io_uring::cqueue::Entry32;
-use ::io_uring::squeue::Entry128;
+use ::io_uring::squeue::{Entry128, Flags};
 use ::io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
 use ::io_uring::{IoUring, opcode};
-use command::{FUA, Namespace, Range, URING_IO};
+use command::{URING_IO, URING_IO_VECTORED};
 use measure::{Nanos, SystemClock};
+use namespace::Namespace;
 use plan::option::{Effect, Kind, OptionSpec};
 use plan::{Capabilities, EngineSpec, KeepsFiles, options};
+use requests::Requests;
+use settings::Transfer;
+use std::num::NonZeroU64;
 use std::os::fd::RawFd;
+use std::path::Path;
 
 const NAME: &str = "io_uring_cmd";
 
@@ -24,22 +35,23 @@ const POLLER_IDLE_MS: u32 = 1000;
 /// A ring with 128-byte entries, and the namespaces that its commands go to.
 pub(crate) struct IoUringCmd {
     ring: IoUring<Entry128, Entry32>,
-    slots: Slots,
+    requests: Requests,
     descriptors: Box<[RawFd]>,
-    namespaces: Box<[Namespace]>,
     registered: bool,
-    /// Dword 12 of reads and of writes, without the number of blocks.
-    flags: [u32; 2],
-    /// Dataset Management range of each slot's trim, and the length of each slot's I/O.
-    ranges: Box<[Range]>,
-    lengths: Box<[u32]>,
+    /// Every Nth entry is passed to a kernel worker at once (`force_async=N`, IOSQE_ASYNC).
+    force_async: Option<NonZeroU64>,
+    /// Entries built so far.
+    entries: u64,
+    /// The I/O of each slot.
+    ios: Box<[Option<Io>]>,
     queued: u32,
     in_flight: u32,
+    remark: Option<String>,
 }
 
 impl std::fmt::Debug for IoUringCmd {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("IoUringCmd").field("namespaces", &self.namespaces).finish_non_exhaustive()
+        formatter.debug_struct("IoUringCmd").field("requests", &self.requests).finish_non_exhaustive()
     }
 }
 
@@ -48,9 +60,10 @@ impl Engine for IoUringCmd {
 
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
-        help: "NVMe commands through io_uring, on /dev/ngXnY; give size=",
+        help: "NVMe commands through io_uring, on /dev/ngXnY",
         capabilities: Capabilities {
             raw_commands: true,
+            places_writes: true,
             keeps_files: KeepsFiles::Always,
             one_queue_options: &["sqthread_poll"],
             ..ASYNCHRONOUS
@@ -60,18 +73,14 @@ impl Engine for IoUringCmd {
 
     fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
         let options = setup.options;
-        if options.integer("nonvectored") == Some(0) {
-            return Err(failed(
-                "options",
-                "nonvectored=0: a command has one buffer; leave it out".to_owned(),
-                libc::EINVAL,
-            ));
-        }
         if options.text("cmd_type") == Some("bsg") {
-            let message = format!("cmd_type=bsg: {NO_DEVICE}; use the engine sg for SCSI commands");
-            return Err(failed("options", message, libc::EOPNOTSUPP));
+            return Err(failed("options", format!("cmd_type=bsg: {NO_BSG}"), libc::EOPNOTSUPP));
         }
-        let namespaces = setup.targets.iter().map(look_at).collect::<Result<_, _>>()?;
+        let targets = setup.targets.iter().map(look_at).collect::<Result<Box<[_]>, _>>()?;
+        let requests = Requests::new(&setup, &targets).map_err(|what| {
+            let path = setup.targets.first().map(|target| target.path.display().to_string()).unwrap_or_default();
+            failed("options", format!("{path}: {what}"), libc::EINVAL)
+        })?;
         let mut builder = IoUring::<Entry128, Entry32>::builder();
         builder.dontfork();
         if options.is_on("hipri") {
@@ -91,44 +100,56 @@ impl Engine for IoUringCmd {
         if registered {
             ring.submitter().register_files(&descriptors).map_err(|error| broken("io_uring_register", &error))?;
         }
-        let fua = |name: &str| if options.is_on(name) { FUA } else { 0 };
+        if requests.transfer() == Transfer::Fixed {
+            let slots = Slots::new(&setup);
+            let buffers: Vec<_> = (0..setup.depth).map(|slot| slots.whole(slot)).collect();
+            // SAFETY: the worker owns the buffers and frees them only after the engine, and with it the ring, is dropped
+            // (contract of Setup).
+            unsafe { ring.submitter().register_buffers(&buffers) }.map_err(|error| {
+                let what = "the buffers cannot be registered; raise ulimit -l, lower the depth or drop fixedbufs";
+                failed("fixedbufs", format!("{error}: {what}"), error.raw_os_error().unwrap_or(libc::EIO))
+            })?;
+        }
         Ok(IoUringCmd {
             ring,
-            slots: Slots::new(&setup),
+            requests,
             descriptors,
-            namespaces,
             registered,
-            flags: [fua("readfua"), fua("writefua")],
-            ranges: vec![Range::default(); setup.depth as usize].into(),
-            lengths: vec![0; setup.depth as usize].into(),
+            force_async: options.integer("force_async").and_then(|n| u64::try_from(n).ok()).and_then(NonZeroU64::new),
+            entries: 0,
+            ios: vec![None; setup.depth as usize].into(),
             queued: 0,
             in_flight: 0,
+            remark: if options.is_on("hipri") { without_device(setup.targets, Path::new("/")) } else { None },
         })
     }
 
+    fn remark(&self) -> Option<String> {
+        self.remark.clone()
+    }
+
     fn submit(&mut self, io: Io) -> Submitted {
-        let (slot, target) = (io.slot as usize, io.target as usize);
-        let flags = self.flags[usize::from(io.operation == Operation::Write)];
-        let memory = match io.operation {
-            Operation::Read | Operation::Write => self.slots.address(&io).expose_provenance() as u64,
-            // These do not use the slot's buffer, and a trim may be longer than it.
-            Operation::Trim | Operation::Sync | Operation::DataSync => 0,
-        };
-        let Some(command) = self.namespaces[target].command(&io, memory, flags, &mut self.ranges[slot]) else {
+        let Some((command, vectored)) = self.requests.command(&io) else {
             return Submitted::Done(Completion { slot: io.slot, result: -i64::from(libc::EINVAL) });
         };
+        let fixed = self.requests.transfer() == Transfer::Fixed && command.address != 0;
+        // A trim has an address, too, which is not in a registered buffer.
+        let fixed = fixed && matches!(io.operation, Operation::Read | Operation::Write);
+        let buffer = if fixed { u16::try_from(io.slot).ok() } else { None };
+        let request = if vectored { URING_IO_VECTORED } else { URING_IO };
         let entry = if self.registered {
-            opcode::UringCmd80::new(Fixed(io.target), URING_IO).cmd(command.bytes()).build()
+            opcode::UringCmd80::new(Fixed(io.target), request).cmd(command.bytes()).buf_index(buffer).build()
         } else {
-            opcode::UringCmd80::new(Fd(self.descriptors[target]), URING_IO).cmd(command.bytes()).build()
+            let file = Fd(self.descriptors[io.target as usize]);
+            opcode::UringCmd80::new(file, request).cmd(command.bytes()).buf_index(buffer).build()
         };
-        let entry = entry.user_data(u64::from(io.slot));
-        // SAFETY: the command points to the slot's buffer or the slot's range, both of which outlive the I/O: `drop`
+        let entry = entry.user_data(u64::from(io.slot)).flags(self.next_flags());
+        // SAFETY: the command points to the slot's buffer, iovec, metadata or range, all of which outlive the I/O: `drop`
         // waits for the I/Os in flight, and the worker does not touch a slot until its I/O is reaped.
         if unsafe { self.ring.submission().push(&entry) }.is_err() {
             return Submitted::Full;
         }
-        self.lengths[slot] = io.length;
+        self.ios[io.slot as usize] = Some(io);
         self.queued += 1;
         Submitted::Queued
     }
@@ -184,7 +205,14 @@ impl Engine for IoUringCmd {
 }
 
 impl IoUringCmd {
-    /// Moves up to `max` completions to `done`. Positive results are NVMe status codes and become EIO.
+    fn next_flags(&mut self) -> Flags {
+        self.entries += 1;
+        let apart = self.force_async.is_some_and(|every| self.entries.is_multiple_of(every.get()));
+        if apart { Flags::ASYNC } else { Flags::empty() }
+    }
+
+    /// Moves up to `max` completions to `done`. Positive results are NVMe status codes and become EIO, and so does
+    /// protection information that is wrong.
     fn take(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
         let mut count = 0;
         let mut completions = self.ring.completion();
@@ -193,7 +221,10 @@ impl IoUringCmd {
             #[expect(clippy::cast_possible_truncation, reason = "the data is the slot that we gave, a u32")]
             let slot = entry.user_data() as u32;
             let result = match entry.result() {
-                0 => i64::from(self.lengths[slot as usize]),
+                0 => self.ios[slot as usize].map_or(0, |io| match self.requests.holds(&io) {
+                    true => i64::from(io.length),
+                    false => -i64::from(libc::EIO),
+                }),
                 errno @ ..0 => i64::from(errno),
                 1.. => -i64::from(libc::EIO),
             };
@@ -217,8 +248,8 @@ impl Drop for IoUringCmd {
     }
 }
 
-fn look_at(target: &Target) -> Result<Namespace, EngineError> {
-    Namespace::of(target.raw()).map_err(|what| {
+fn look_at(target: &Target) -> Result<(RawFd, Namespace), EngineError> {
+    Namespace::of(target.raw()).map(|namespace| (target.raw(), namespace)).map_err(|what| {
         let message = format!(
             "{} {what}; name the generic device of one with filename=/dev/ng0n1, or use io_uring on the block device",
             target.path.display()
@@ -239,11 +270,12 @@ fn failed(operation: &'static str, message: String, errno: i32) -> EngineError {
     EngineError { engine: NAME, operation, message, errno }
 }
 
-/// Reason for options of commands that are never sent.
-const NO_DEVICE: &str =
-    "plain reads, writes, trims and flushes are all that is sent: no device was at hand to prove more on";
+/// Reason for options of SCSI commands.
+const NO_BSG: &str =
+    "SCSI commands through /dev/bsg are for UFS devices; the engine sg sends SCSI commands, with filename=/dev/sg0";
 
-const COMMANDS: Kind = Kind::Word(&[("nvme", "NVMe commands"), ("bsg", "SCSI commands (refused when they would run)")]);
+const COMMANDS: Kind =
+    Kind::Word(&[("nvme", "NVMe commands"), ("bsg", "SCSI commands of UFS devices (refused when they would run)")]);
 
 const VERIFY_MODE: Kind = Kind::Word(&[("read", "Read"), ("compare", "Compare")]);
 
@@ -256,16 +288,17 @@ const OPTIONS: &[OptionSpec] = options! {
     "cmd_type": COMMANDS, "nvme"; "Kind of commands";
     "readfua": BOOL, "0"; "Reads come from the medium, not from the device's cache (FUA)";
     "writefua": BOOL, "0" => with(Effect::DurableWrites); "Writes reach the medium before they are done (FUA)";
-    "fixedbufs": FLAG, "0" => refused(NO_DEVICE); "Register the buffers with the kernel once";
-    "cdb_len": COUNT, "0" => refused(NO_DEVICE); "Length of SCSI commands";
-    "write_mode": TEXT, "write" => refused(NO_DEVICE); "The command that writes";
-    "read_mode": TEXT, "read" => refused(NO_DEVICE); "The command that reads";
-    "verify_mode": VERIFY_MODE, "read" => refused(NO_DEVICE); "The command that verifies";
-    "verify_bytchk": COUNT => refused(NO_DEVICE); "What a SCSI VERIFY compares";
-    "deac": BOOL, "0" => refused(NO_DEVICE); "Deallocate with Write Zeroes";
-    "md_per_io_size": COUNT, "0" => refused(NO_DEVICE); "Bytes of metadata with each I/O";
-    "pi_act": BOOL, "1" => refused(NO_DEVICE); "The device makes and takes away protection information itself";
-    "pi_chk": TEXT => refused(NO_DEVICE); "What of the protection information is checked";
-    "apptag": COUNT, "0x1234" => refused(NO_DEVICE); "Application tag of the protection information";
-    "apptag_mask": COUNT, "0xffff" => refused(NO_DEVICE); "Which bits of it count";
+    "fixedbufs": FLAG, "0"; "Register the buffers with the kernel once (Linux 6.1)";
+    "force_async": COUNT, "0"; "Every Nth command is passed to a kernel worker at once";
+    "write_mode": TEXT, "write"; "write, zeroes, uncor, verify, or a mix: write/50:zeroes/50";
+    "verify_mode": VERIFY_MODE, "read"; "The command that verifies";
+    "deac": BOOL, "0"; "write_mode=zeroes may deallocate the blocks";
+    "md_per_io_size": BYTES, "0"; "Memory for the metadata of each I/O, where they are apart from the data";
+    "pi_act": BOOL, "1"; "The device makes and takes away protection information itself";
+    "pi_chk": TEXT; "What of it is checked: GUARD, REFTAG, APPTAG";
+    "apptag": COUNT, "0x1234"; "Application tag of the protection information";
+    "apptag_mask": COUNT, "0xffff"; "Which bits of the application tag are checked";
+    "cdb_len": COUNT, "0" => refused(NO_BSG); "Length of SCSI commands";
+    "read_mode": TEXT, "read" => refused(NO_BSG); "The command that reads";
+    "verify_bytchk": COUNT => refused(NO_BSG); "What a SCSI VERIFY compares";
 };

@@ -52,7 +52,7 @@ impl Facts {
             engine: engine.to_owned(),
             name: setup.job.name.to_owned(),
             options: setup.options.clone(),
-            job: JobFacts { name: "", offloads_to: None, ..setup.job },
+            job: JobFacts { name: "", offloads_to: None, placement: None, ..setup.job },
             targets: setup.targets.to_vec(),
             buffers: Start(setup.buffers),
             stride: setup.buffer_stride,

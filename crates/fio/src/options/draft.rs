@@ -7,8 +7,8 @@ use crate::error::Place;
 use crate::options::values::{Amount, UnitBase};
 use measure::PerDirection;
 use plan::{
-    BlockSize, CgroupPlan, FlowPlan, JobPlan, MergePlan, ReplayPlan, SprandomPlan, SteadyPlan, TrimPlan, VerifyMethod,
-    VerifyPlan, WorkingSet, ZonePlan, Zoned,
+    BlockSize, CgroupPlan, FlowPlan, JobPlan, MergePlan, PlacementChoice, PlacementKind, PlacementPlan, ReplayPlan,
+    SprandomPlan, SteadyPlan, TrimPlan, VerifyMethod, VerifyPlan, WorkingSet, ZonePlan, Zoned,
 };
 use std::collections::BTreeMap;
 
@@ -43,6 +43,7 @@ pub(crate) struct Draft {
     /// Steady-state detection; a duration of zero means off.
     pub steady: SteadyPlan,
     pub buffers: BufferDraft,
+    pub placement: PlacementDraft,
     pub place: PlaceDraft,
     pub verify: VerifyDraft,
     pub replay: ReplayDraft,
@@ -55,6 +56,25 @@ pub(crate) struct FileDraft {
     pub io_size: Option<Amount>,
     pub offset: Amount,
     pub offset_increment: Amount,
+}
+
+/// Placement of writes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct PlacementDraft {
+    /// `None` for none.
+    pub kind: Option<PlacementKind>,
+    pub choice: PlacementChoice,
+    pub identifiers: Vec<u16>,
+    /// The file of `dp_scheme`.
+    pub scheme: Option<String>,
+}
+
+impl PlacementDraft {
+    fn of(plan: &PlacementPlan) -> Self {
+        let scheme = if let PlacementChoice::ByOffset(file) = &plan.choice { Some(file.clone()) } else { None };
+        let (choice, identifiers) = (plan.choice.clone(), plan.identifiers.clone());
+        PlacementDraft { kind: Some(plan.kind), choice, identifiers, scheme }
+    }
 }
 
 /// Zone mode of a job.
@@ -158,6 +178,7 @@ impl Draft {
                 dedupe_by_set: false,
                 working_set: WorkingSet { percent: 5, shared: false },
             },
+            placement: job.placement.as_ref().map(PlacementDraft::of).unwrap_or_default(),
             place: PlaceDraft::default(),
             verify: VerifyDraft {
                 method: None,

@@ -123,11 +123,8 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     ),
     (&["--ioengine=psync", "--atomic=1"], "engine psync cannot ask for atomic writes; use one of libaio, io_uring"),
     (&["--ioengine=libaio", "--atomic=1"], "atomic writes are direct I/O; add direct=1"),
-    (
-        &["--fdp=1"],
-        "option `fdp` is refused: it needs an NVMe device with data placement and the engine io_uring_cmd; only its \
-         default, 0, is accepted",
-    ),
+    (&["--fdp=1"], "engine null cannot tell a device where to place writes; use io_uring_cmd with filename=/dev/ng0n1"),
+    (&["--plids=3-1"], "plids=3-1 is not a list of identifiers; write it like 0,2-4"),
     (
         &["--ioengine=rados"],
         "engine rados is refused: it needs librados, which plumb does not link; plumb carries null, sync, psync, mmap, libaio, io_uring",

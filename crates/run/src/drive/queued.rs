@@ -81,7 +81,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     self.note_issued(&request, self.arrivals.ready, *now);
                     slot = self.slots.take(request, *now);
                     if let Some(expects) = reviewed {
-                        self.expect(slot, expects);
+                        self.expect(slot, &request.rebuilt(), expects);
                     }
                     request
                 }

@@ -69,7 +69,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     return Ok(Some((request, present)));
                 }
                 Next::Review { request, expects } => {
-                    self.expect(0, expects);
+                    self.expect(0, &request, expects);
                     return Ok(Some((request, present)));
                 }
                 Next::Stop => return Ok(None),

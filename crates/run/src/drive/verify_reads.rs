@@ -70,10 +70,13 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         }
     }
 
-    /// Sets the content that the read in this slot must return.
-    pub(super) fn expect(&mut self, slot: u32, expects: Expects) {
+    /// Sets the content that the read in this slot must return, which a device that compares gets from the buffer.
+    pub(super) fn expect(&mut self, slot: u32, request: &Request, expects: Expects) {
         if let Some(checker) = &mut self.checks.verify {
             checker.expected[slot as usize] = Some(expects);
+            if checker.plan.compares {
+                checker.pose(self.buffers.memory.slot(slot, request.length), request);
+            }
         }
     }
 

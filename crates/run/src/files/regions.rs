@@ -195,8 +195,14 @@ pub(crate) fn kind_and_size(path: &Path) -> Result<(FileKind, u64), JobError> {
         let message = format!("{} is a directory; give filename= a file, or use directory=", path.display());
         Err(refusal(libc::EISDIR, "open", message))
     } else {
-        Ok((FileKind::Other, 0))
+        Ok((FileKind::Other, size_behind(path)))
     }
+}
+
+/// Size of the disk that takes the raw commands of a node (/dev/ng0n1, /dev/sg0); 0 if it is not one.
+fn size_behind(path: &Path) -> u64 {
+    let end = |disk| rustix::fs::seek(&std::fs::File::open(disk).ok()?, rustix::fs::SeekFrom::End(0)).ok();
+    sys::devices::claims::behind(Path::new("/"), path).and_then(end).unwrap_or(0)
 }
 
 /// Refuses to create a file among the nodes of devices, where a mistyped name would measure memory.
@@ -300,7 +306,11 @@ fn start(job: &JobPlan, index: u32, file: &PlannedFile) -> u64 {
 
 fn region(job: &JobPlan, index: u32, file: &PlannedFile, wanted: RequestedPart) -> Result<Region, JobError> {
     let (path, real_size, start) = (&file.path, file.real_size, start(job, index, file));
-    let may_grow = matches!(file.kind, FileKind::Regular | FileKind::Other | FileKind::NameOnly);
+    let may_grow = match file.kind {
+        FileKind::Regular | FileKind::NameOnly => true,
+        FileKind::Other => real_size == 0,
+        FileKind::Block => false,
+    };
     let fills = job.files.handling.fill && may_grow;
     let most = if may_grow { u64::MAX } else { real_size };
     let end = match wanted {

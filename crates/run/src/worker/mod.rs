@@ -259,6 +259,10 @@ impl Visitor for Ready<'_, '_> {
         if let Some(note) = engine.note() {
             self.record.note.set(&note);
         }
+        // Once for all clones.
+        if let Some(remark) = engine.remark().filter(|_| self.setup.plan.clone == 0) {
+            control.notices.send(&format!("fio: {}: {remark}", job.name));
+        }
         self.record.blind_to_submission = u32::from(!engine.sees_submission());
         control.ready.store(1, Release);
         if !is_open(control, Gate::Go) {
@@ -317,6 +321,7 @@ fn facts(job: &JobPlan) -> JobFacts<'_> {
         map_advice: job.pass.as_ref().and_then(|pass| pass.map_advice),
         // A pass opens its file for itself, and what it does with it before its time begins leaves the position alone.
         position: job.pass.as_ref().map(|_| 0),
+        placement: job.placement.as_ref(),
     }
 }
 

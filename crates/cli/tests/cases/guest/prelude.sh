@@ -69,6 +69,27 @@ interrupts() {
     awk '/nvme/ { for (at = 2; at <= NF && $at ~ /^[0-9]+$/; at++) sum += $at } END { print sum + 0 }' /proc/interrupts
 }
 
+# traced PROGRAM...: the NVMe commands on data that a program sends, in the order of their words; those of the block
+# layer, which has few retries (bit 15), are of the guard.
+traced() {
+    local trace=/sys/kernel/tracing
+    [ -d $trace/events ] || /busybox mount -t tracefs tracefs $trace
+    echo >$trace/trace
+    echo 1 >$trace/events/nvme/nvme_setup_cmd/enable
+    "$@" >/tmp/traced 2>&1
+    echo 0 >$trace/events/nvme/nvme_setup_cmd/enable
+    sed -n '/qid=0/d; /ctrl=0x[89a-f]/d; s/.*nsid=\([0-9]*\), .*meta=0x\(0*\).*cmd=(\(.*\))$/\1 \2 \3/p' $trace/trace | sort
+}
+
+# commands_alike WORDS...: whether fio and plumb send the same commands to the namespace.
+commands_alike() {
+    local job=(--name=a --filename="$char" --ioengine=io_uring_cmd --cmd_type=nvme --size=1m --bs=4k)
+    traced "$newest" "${job[@]}" "$@" >/tmp/theirs
+    traced plumb fio "${job[@]}" "$@" >/tmp/ours
+    diff /tmp/theirs /tmp/ours | head -20
+    cmp -s /tmp/theirs /tmp/ours && echo "$(wc -l </tmp/ours) commands alike"
+}
+
 # guarded TARGET WORDS...: a write to it by plumb, its status, and whether the device is what it was.
 guarded() {
     local before status now=unchanged
@@ -170,5 +191,7 @@ zone_files() {
     modprobe zonefs
     mount -t zonefs "$dev" /mnt
 }
+# A scheme of placement: the first half of 1 MiB by handle 2, the other by 5.
+printf '0, 524288, 2\n524288, 1048576, 5\n' >/tmp/scheme
 
 declare -A device character generic

@@ -13,6 +13,12 @@ pub(super) enum Device {
     NvmeProtected,
     /// Namespace with 64 bytes of metadata per block of 4096.
     NvmeMetadata,
+    /// Namespace with 8 bytes of protection information behind each block of 512, in the same buffer.
+    NvmeExtended,
+    /// Namespace with 64 bytes of metadata per block of 4096, the last 8 of them protection information.
+    NvmeTail,
+    /// Namespace of flexible data placement, with 8 handles.
+    Placing,
     /// SCSI disk with blocks of 512 bytes and a write cache.
     Scsi512,
     /// SCSI disk with blocks of 4096 bytes.
@@ -45,6 +51,9 @@ impl Device {
             Device::Nvme4096 => "nvme_4096",
             Device::NvmeProtected => "nvme_protected",
             Device::NvmeMetadata => "nvme_metadata",
+            Device::NvmeExtended => "nvme_extended",
+            Device::NvmeTail => "nvme_tail",
+            Device::Placing => "placing",
             Device::Scsi512 => "scsi_512",
             Device::Scsi4096 => "scsi_4096",
             Device::Sata => "sata",
@@ -62,7 +71,13 @@ impl Device {
     /// The hardware of `tools/guest` that has it; `None` for a device that the guest's kernel makes.
     pub(super) fn hardware(self) -> Option<&'static str> {
         match self {
-            Device::Nvme512 | Device::Nvme4096 | Device::NvmeProtected | Device::NvmeMetadata => Some("nvme"),
+            Device::Nvme512
+            | Device::Nvme4096
+            | Device::NvmeProtected
+            | Device::NvmeMetadata
+            | Device::NvmeExtended
+            | Device::NvmeTail => Some("nvme"),
+            Device::Placing => Some("fdp"),
             Device::Zoned => Some("zns"),
             Device::Scsi512 | Device::Scsi4096 => Some("scsi"),
             Device::Sata => Some("sata"),
@@ -80,6 +95,9 @@ impl Device {
             Device::Nvme4096 => "namespace PLUMBNVME 2",
             Device::NvmeProtected => "namespace PLUMBNVME 3",
             Device::NvmeMetadata => "namespace PLUMBNVME 4",
+            Device::NvmeExtended => "namespace PLUMBNVME 5",
+            Device::NvmeTail => "namespace PLUMBNVME 6",
+            Device::Placing => "namespace PLUMBFDP 1",
             Device::Zoned => "namespace PLUMBZNS 1",
             Device::Scsi512 => "disk PLUMBSCSI1",
             Device::Scsi4096 => "disk PLUMBSCSI2",
@@ -141,12 +159,8 @@ impl Row {
         }
     }
 
-    pub(super) fn own(device: Device, name: &str, script: &str, says: &'static [&'static str]) -> Row {
-        Row::script(device, name, script.to_owned(), says)
-    }
-
-    pub(super) fn script(device: Device, name: &str, script: String, says: &'static [&'static str]) -> Row {
-        Row { name: format!("{}::{name}", device.name()), device, work: Work::Own { script, says } }
+    pub(super) fn own(device: Device, name: &str, script: impl Into<String>, says: &'static [&'static str]) -> Row {
+        Row { name: format!("{}::{name}", device.name()), device, work: Work::Own { script: script.into(), says } }
     }
 
     /// Its line in the guest's script.
@@ -225,7 +239,143 @@ const COMMANDS: &[(&str, &str)] = &[
     ("files", "--rw=randread --iodepth=8 --registerfiles"),
     ("thread", "--rw=randread --iodepth=8 --sqthread_poll"),
     ("large", "--rw=read --bs=512k --iodepth=2"),
+    ("share", "--rw=randread --size=25% --number_ios=64"),
+    ("half", "--rw=write --offset=50% --size=1m"),
+    ("beyond", "--rw=read --offset=255m --size=2m"),
+    ("fixed", "--rw=randread --iodepth=8 --fixedbufs"),
+    ("fixed_verify", "--rw=randwrite --iodepth=8 --fixedbufs --registerfiles --verify=crc32c"),
+    ("vectored", "--rw=randwrite --iodepth=8 --nonvectored=0 --verify=crc32c"),
+    ("scalar", "--rw=randread --iodepth=8 --nonvectored=1"),
+    ("async", "--rw=randread --iodepth=8 --force_async=4"),
+    ("zeroes", "--rw=write --write_mode=zeroes"),
+    ("zeroes_deac", "--rw=write --write_mode=zeroes --deac=1 --writefua=1"),
+    ("verify_command", "--rw=write --write_mode=verify"),
+    ("no_mode", "--rw=write --write_mode=nosuch"),
+    ("compare", "--rw=write --verify=pattern --verify_pattern=0x5a --verify_mode=compare"),
+    ("uncor", "--rw=write --write_mode=uncor"),
+    ("uncor_read", "--rw=read"),
+    ("restored", "--rw=write"),
 ];
+
+/// Memory for the metadata of 8 blocks of 512 bytes, which the program makes and checks.
+const OWN_METADATA: &str = "--pi_act=0 --md_per_io_size=64";
+
+/// What is done with protection information: device, name, words.
+const PROTECTED: &[(Device, &str, &str)] = &[
+    (Device::NvmeProtected, "made", "--rw=randwrite --verify=crc32c"),
+    (Device::NvmeProtected, "checked", "--rw=randwrite --verify=crc32c --pi_chk=GUARD,REFTAG,APPTAG"),
+    (Device::NvmeProtected, "own", "OWN --rw=randwrite --verify=crc32c --iodepth=8 --pi_chk=GUARD,REFTAG,APPTAG"),
+    (Device::NvmeProtected, "tags", "OWN --rw=write --apptag=0x77 --pi_chk=GUARD,APPTAG"),
+    (Device::NvmeProtected, "right_tag", "OWN --rw=read --apptag=0x77 --pi_chk=GUARD,APPTAG"),
+    (Device::NvmeProtected, "wrong_tag", "OWN --rw=read --apptag=0x78 --pi_chk=APPTAG"),
+    (Device::NvmeProtected, "masked_tag", "OWN --rw=read --apptag=0x78 --apptag_mask=0xfff0 --pi_chk=APPTAG"),
+    (Device::NvmeProtected, "no_memory", "--rw=write --pi_act=0"),
+    (Device::NvmeProtected, "small_memory", "--rw=write --pi_act=0 --md_per_io_size=32"),
+    (Device::NvmeProtected, "zeroes", "--rw=write --write_mode=zeroes"),
+    (Device::NvmeMetadata, "missing", "--rw=write"),
+    (Device::NvmeMetadata, "given", "--rw=randwrite --md_per_io_size=64 --verify=crc32c"),
+    (Device::NvmeExtended, "made", "--rw=randwrite --verify=crc32c --pi_chk=GUARD,REFTAG"),
+    (Device::NvmeExtended, "own", "--rw=write --bs=4160 --size=1040k --pi_act=0 --pi_chk=GUARD,REFTAG"),
+    (Device::NvmeExtended, "own_read", "--rw=read --bs=4160 --size=1040k --pi_act=0 --pi_chk=GUARD,REFTAG"),
+    (Device::NvmeExtended, "wrong_size", "--rw=write --pi_act=0"),
+    (Device::NvmeTail, "made", "--rw=randwrite --verify=crc32c --md_per_io_size=64 --pi_chk=GUARD,REFTAG"),
+    (Device::NvmeTail, "own", "OWN --rw=randwrite --verify=crc32c --pi_chk=GUARD,REFTAG,APPTAG"),
+];
+
+/// Words of jobs of which fio and plumb send the same commands.
+const TRACED: &[(Device, &str, &str)] = &[
+    (Device::Nvme512, "write", "commands_alike --rw=write --writefua=1"),
+    (Device::Nvme512, "read", "commands_alike --rw=read --readfua=1"),
+    (Device::Nvme512, "verify", "commands_alike --rw=write --write_mode=verify --writefua=1"),
+    (Device::Nvme512, "uncor", "commands_alike --rw=write --write_mode=uncor; commands_alike --rw=write"),
+    (Device::NvmeProtected, "made", "commands_alike --rw=write --pi_chk=GUARD,REFTAG"),
+    (
+        Device::NvmeProtected,
+        "own",
+        "commands_alike --rw=write --pi_act=0 --md_per_io_size=64 --pi_chk=GUARD,REFTAG,APPTAG",
+    ),
+];
+
+/// Jobs that say where writes are placed.
+const PLACED: &[(&str, &str)] = &[
+    ("all", "--rw=randwrite --fdp=1 --iodepth=8"),
+    ("some", "--rw=write --fdp=1 --fdp_pli=0,3-5"),
+    ("random", "--rw=randwrite --dataplacement=fdp --plids=1,2 --plid_select=random"),
+    ("outside", "--rw=write --dataplacement=fdp --plids=8"),
+    ("scheme", "--rw=write --fdp=1 --plid_select=scheme --dp_scheme=/tmp/scheme"),
+    ("no_scheme", "--rw=write --fdp=1 --plid_select=scheme --dp_scheme=/tmp/nosuch"),
+    ("verify", "--rw=randwrite --fdp=1 --verify=crc32c"),
+    ("read", "--rw=read --fdp=1"),
+    ("none", "--rw=write --dataplacement=none"),
+    ("streams", "--rw=write --dataplacement=streams --plids=1,2"),
+    ("no_streams", "--rw=write --dataplacement=streams"),
+];
+
+/// Rows of a guest with a newer kernel and a newer qemu (`GUEST=newer`).
+pub(super) fn newer() -> Vec<Row> {
+    let words = "--filename={char} --ioengine=io_uring_cmd --cmd_type=nvme";
+    let placed = PLACED.iter().map(|(name, what)| Row::new(Device::Placing, name, &format!("{words} {what}")));
+    let traced = |name, script| Row::own(Device::Placing, name, script, &["256 commands alike"]);
+    let mut rows: Vec<Row> = placed.collect();
+    rows.extend([
+        traced("commands::in_turn", "commands_alike --rw=write --fdp=1 --fdp_pli=0,3-5"),
+        traced("commands::all", "commands_alike --rw=write --fdp=1"),
+        traced("commands::scheme", "commands_alike --rw=write --fdp=1 --plid_select=scheme --dp_scheme=/tmp/scheme"),
+    ]);
+    rows.extend(protected());
+    rows.extend(polling());
+    rows
+}
+
+/// The rows of protection information.
+fn protected() -> Vec<Row> {
+    let row = |(device, name, what): &(Device, &str, &str)| {
+        let words = format!("--filename={{char}} --ioengine=io_uring_cmd --cmd_type=nvme {what}");
+        Row::new(*device, &format!("protected::{name}"), &words.replace("OWN", OWN_METADATA))
+    };
+    PROTECTED.iter().map(row).collect()
+}
+
+/// Rows of polled completions. What plumb reads before and after is not polled.
+fn polling() -> Vec<Row> {
+    let polled = |name, engine: &str, says| {
+        let job = format!("{engine} --hipri --rw=randread --bs=4k --size=100% --number_ios=10000 --minimal");
+        let script = format!(
+            "before=$(interrupts); plumb fio --name=a {job} 2>&1 >/tmp/out; echo \"status $?\"; \
+             [ $(($(interrupts) - before)) -lt 50 ] && echo polled || echo interrupted"
+        );
+        Row::own(Device::Nvme512, name, script, says)
+    };
+    let named = |device, name, engine: &str, says| {
+        let job = format!("{engine} --hipri --filename=$dev --rw=randread --direct=1 --bs=4k --size=64k --minimal");
+        Row::own(device, name, format!("plumb fio --name=a --numjobs=2 {job} 2>&1 >/tmp/out"), says)
+    };
+    const RING: &str = "--ioengine=io_uring --iodepth=8 --direct=1 --filename=$dev";
+    vec![
+        polled("poll::io_uring", RING, &["status 0\npolled"]),
+        polled("poll::io_uring_cmd", "--ioengine=io_uring_cmd --iodepth=8 --filename=$char", &["status 0\npolled"]),
+        polled(
+            "poll::pvsync2",
+            "--ioengine=pvsync2 --direct=1 --filename=$dev",
+            &["ignores RWF_HIPRI (since 5.19)", "status 0\ninterrupted"],
+        ),
+        named(
+            Device::Virtio,
+            "poll::no_queue",
+            "--ioengine=io_uring",
+            &["is 0); give the kernel or its module virtio_blk.poll_queues=1"],
+        ),
+        named(Device::Sata, "poll::no_driver", "--ioengine=io_uring", &["its driver has none"]),
+    ]
+}
+
+/// Rows of the commands that reach a namespace.
+fn traced() -> Vec<Row> {
+    let row = |(device, name, script): &(Device, &str, &'static str)| {
+        Row::own(*device, &format!("commands::{name}"), *script, &[" commands alike"])
+    };
+    TRACED.iter().map(row).collect()
+}
 
 /// Options of block engines, on the namespace with blocks of 512 bytes.
 const OPTIONS: &[(&str, &str)] = &[
@@ -265,6 +415,8 @@ const GENERIC: &[(&str, &str)] = &[
     ("write_stream", "--rw=write --sg_write_mode=write_stream --stream_id=1"),
     ("trim", "--rw=randtrim"),
     ("trim_write", "--rw=trimwrite"),
+    ("share", "--rw=randread --size=25% --number_ios=64"),
+    ("half", "--rw=write --offset=50% --size=1m"),
 ];
 
 /// Jobs on zones; each program begins with empty ones.
@@ -320,9 +472,9 @@ pub(super) fn all() -> Vec<Row> {
         let counts = &["io_bytes", "io_kbytes", "total_ios", ".N"];
         rows.push(mix.differs("the directions of a mix are drawn at random", counts));
     }
+    rows.extend(protected());
     for device in [Device::Scsi512, Device::Scsi4096, Device::Sata] {
-        let words = "--filename={sg} --ioengine=sg";
-        let generic = each(device, "sg::", GENERIC, words).into_iter();
+        let generic = each(device, "sg::", GENERIC, "--filename={sg} --ioengine=sg").into_iter();
         rows.extend(generic.map(|row| row.differs("SG_IO is one call: it has no time of submission", &["slat_ns.N"])));
     }
     for device in [Device::Zoned, Device::ZonedMemory] {
@@ -348,16 +500,13 @@ pub(super) fn all() -> Vec<Row> {
 
 /// Rows of plumb alone.
 fn own() -> Vec<Row> {
-    let mut rows = [guard::rows(), zones::rows()].concat();
+    let mut rows = [guard::rows(), zones::rows(), polling(), traced()].concat();
     rows.extend([
         Row::own(
             Device::Nvme512,
-            "poll::no_interrupts",
-            // What plumb reads before and after is not polled.
-            "before=$(interrupts); plumb fio --name=a --filename=$dev --rw=randread --bs=4k --direct=1 --size=100% \
-             --number_ios=10000 --ioengine=io_uring --iodepth=8 --hipri --minimal >/tmp/out; echo \"status $?\"; \
-             [ $(($(interrupts) - before)) -lt 50 ] && echo polled",
-            &["status 0\npolled"],
+            "io_uring_cmd::bsg",
+            "plumb fio --name=a --ioengine=io_uring_cmd --cmd_type=bsg --filename=$char --size=4k; echo \"status $?\"",
+            &["cmd_type=bsg: SCSI commands through /dev/bsg are for UFS devices", "status 1"],
         ),
         Row::own(
             Device::Virtio,

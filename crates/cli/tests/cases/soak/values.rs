@@ -34,6 +34,19 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("writefua", "needs a SCSI disk"),
     ("sg_write_mode", "needs a SCSI disk"),
     ("stream_id", "needs a SCSI disk"),
+    ("fdp", "needs an NVMe device"),
+    ("dataplacement", "needs an NVMe device"),
+    ("plid_select", "needs an NVMe device"),
+    ("plids", "needs an NVMe device"),
+    ("dp_scheme", "needs an NVMe device"),
+    ("write_mode", "needs an NVMe device"),
+    ("verify_mode", "needs an NVMe device"),
+    ("deac", "needs an NVMe device"),
+    ("md_per_io_size", "needs an NVMe device"),
+    ("pi_act", "needs an NVMe device"),
+    ("pi_chk", "needs an NVMe device"),
+    ("apptag", "needs an NVMe device"),
+    ("apptag_mask", "needs an NVMe device"),
 ];
 
 /// Engines that need what a test has not: a peer, raw flash, a SCSI disk.

@@ -2,7 +2,7 @@
 
 use super::Findings;
 use crate::options::draft::Draft;
-use plan::{DepthPlan, EngineSpec, Submission, Work};
+use plan::{DepthPlan, EngineSpec, PlacementChoice, PlacementKind, PlacementPlan, Submission, Work};
 
 /// Builds the depth plan of a draft, with fio's special values resolved: 0 means the depth.
 pub(super) fn plan(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>) -> DepthPlan {
@@ -64,4 +64,32 @@ pub(super) fn check(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<
         let what = format!("{name} is for one queue, and with io_submit_mode=offload each thread has its own");
         findings.reject(&["io_submit_mode", name], what, "leave one of the two out");
     }
+}
+
+/// Builds the placement plan of a draft. `dp_scheme` goes before the identifiers.
+pub(super) fn placement(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>) -> Option<PlacementPlan> {
+    let asked = &draft.placement;
+    let kind = asked.kind?;
+    if !engine.capabilities.places_writes {
+        let what = format!("engine {} cannot tell a device where to place writes", engine.name);
+        let help = "use io_uring_cmd with filename=/dev/ng0n1";
+        findings.reject(&["dataplacement", "fdp", "ioengine"], what, help);
+    }
+    if draft.job.depth.offload {
+        let what = "placement is for one queue, and with io_submit_mode=offload each thread has its own";
+        findings.reject(&["io_submit_mode", "dataplacement", "fdp"], what, "leave one of the two out");
+    }
+    let choice = match (&asked.scheme, &asked.choice) {
+        (Some(file), PlacementChoice::ByOffset(_)) => PlacementChoice::ByOffset(file.clone()),
+        (None, PlacementChoice::ByOffset(_)) => {
+            findings.reject(&["plid_select"], "plid_select=scheme has no scheme", "give dp_scheme=FILE");
+            PlacementChoice::InTurn
+        }
+        (_, choice) => choice.clone(),
+    };
+    if kind == PlacementKind::Streams && asked.identifiers.is_empty() && !matches!(choice, PlacementChoice::ByOffset(_))
+    {
+        findings.reject(&["dataplacement"], "the streams are missing", "give plids=1,2");
+    }
+    Some(PlacementPlan { kind, identifiers: asked.identifiers.clone(), choice })
 }

@@ -94,6 +94,7 @@ pub(crate) fn job_plan(engine: &'static EngineSpec, findings: &mut Findings<'_>)
         work: engine.capabilities.work,
         files: files::plan(draft, load.mix),
         depth: depth::plan(draft, engine, findings),
+        placement: depth::placement(draft, engine, findings),
         pace: pace::plan(draft),
         latency: limits::latency(draft),
         steady: limits::steady(draft, findings),

@@ -4,6 +4,7 @@ use super::Findings;
 use crate::options::draft::Draft;
 use crate::options::values::Amount;
 use measure::Direction;
+use plan::option::Value;
 use plan::{
     BlockSize, Distribution, EngineSpec, FileService, LoadPlan, Mix, Step, TrimPlan, VerifyFormat, VerifyMethod,
     VerifyPlan, VerifyPolicy, Work, ZonePlan,
@@ -27,6 +28,7 @@ pub(super) fn plan(draft: &Draft, load: &LoadPlan) -> Option<VerifyPlan> {
         sequence: writes && given("verify_write_sequence", asked.sequence, numbered),
         seed: given("verify_header_seed", asked.seed, writes && asked.backlog.is_none() && !overlaps && !asked.only),
         trim: trim(draft),
+        compares: compares(draft),
         ..asked.clone()
     })
 }
@@ -79,6 +81,11 @@ const fn greatest_common(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { greatest_common(b, a % b) }
 }
 
+/// True if the device compares.
+fn compares(draft: &Draft) -> bool {
+    matches!(draft.job.engine_options.get("verify_mode"), Some(Value::Text(mode)) if mode == "compare")
+}
+
 fn trim(draft: &Draft) -> Option<TrimPlan> {
     let trim = draft.verify.trim;
     (trim.percent > 0 && trim.backlog > 0).then_some(trim)
@@ -107,6 +114,11 @@ pub(super) fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, finding
     if draft.verify.trim.percent > 0 && (method.is_none() || draft.verify.trim.backlog == 0) {
         let what = "trim_percentage trims blocks that are verified, after trim_backlog of them; it has no effect here";
         findings.warn(&["trim_percentage"], what, "give verify and trim_backlog, or leave trim_percentage out");
+    }
+    let by_plain_pattern = method == Some(VerifyMethod::Pattern) && draft.verify.trim.percent == 0;
+    if compares(draft) && !(by_plain_pattern && load.mix == Mix::Only(Direction::Write)) {
+        let what = "verify_mode=compare is for jobs that write a pattern";
+        findings.reject(&["verify_mode", "verify", "rw"], what, "give verify=pattern, verify_pattern and rw=write");
     }
     let header = if verify.format == VerifyFormat::Fio3_33 { 40 } else { 48 };
     if verify.offset > 0 && verify.offset < header {

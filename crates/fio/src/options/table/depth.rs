@@ -1,20 +1,39 @@
 //! Options about the engine and how many I/Os are in flight.
 
-use super::row::{Context, Outcome, rows};
+use super::row::{Context, Outcome, rows, words};
+use crate::error::Complaint;
 use crate::options::draft::Draft;
 use plan::option::Kind;
-use plan::{DEFAULT_ENGINE, EngineOptions};
+use plan::{DEFAULT_ENGINE, EngineOptions, PlacementChoice, PlacementKind};
 
-/// Reason why data placement options are refused.
-const PLACEMENT: &str = "it needs an NVMe device with data placement and the engine io_uring_cmd";
+words! { PLACEMENTS, placement -> Option<PlacementKind> {
+    "none" => None, "none";
+    "fdp" => Some(PlacementKind::Handles), "flexible data placement";
+    "streams" => Some(PlacementKind::Streams), "streams";
+} }
 
-const PLACEMENTS: Kind = Kind::Word(&[("none", "none"), ("fdp", "flexible data placement"), ("streams", "streams")]);
-
-const SELECTIONS: Kind =
-    Kind::Word(&[("roundrobin", "in turn"), ("random", "at random"), ("scheme", "by the offset, as dp_scheme says")]);
+words! { SELECTIONS, selection -> PlacementChoice {
+    "roundrobin" => PlacementChoice::InTurn, "in turn";
+    "random" => PlacementChoice::AtRandom, "at random";
+    "scheme" => PlacementChoice::ByOffset(String::new()), "by the offset, as dp_scheme says";
+} }
 
 const SUBMISSION: Kind =
     Kind::Word(&[("inline", "the worker submits them"), ("offload", "threads submit them, one per I/O of iodepth")]);
+
+/// Placement identifiers: numbers and ranges of them.
+fn identifiers(text: &str) -> Result<Vec<u16>, Complaint> {
+    let mut all = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<u16>().ok();
+        match number(first).zip(number(last)) {
+            Some((first, last)) if first <= last => all.extend(first..=last),
+            _ => return Err(Complaint::new("is not a list of identifiers", "write it like 0,2-4")),
+        }
+    }
+    Ok(all)
+}
 
 fn engine(draft: &mut Draft, text: &str, _: &Context<'_>) -> Outcome {
     if draft.engine != text {
@@ -36,12 +55,12 @@ rows! {
     "serialize_overlap": BOOL, "0" => Switch(job.depth.serialises_overlap); "Delay an I/O that overlaps one in flight";
     "io_submit_mode": SUBMISSION, "inline" => Word(job.depth.offload, |word| word == "offload");
         "Which thread submits I/Os";
-    "fdp": BOOL, "0" => Refused(PLACEMENT); "Flexible data placement";
-    "dataplacement" | "data_placement": PLACEMENTS, "none" => Refused(PLACEMENT); "Type of data placement";
-    "plid_select" | "fdp_pli_select": SELECTIONS, "roundrobin" => Refused(PLACEMENT);
+    "fdp": BOOL, "0" => Switch(placement.kind, |on| on.then_some(PlacementKind::Handles)); "Flexible data placement";
+    "dataplacement" | "data_placement": PLACEMENTS, "none" => Word(placement.kind, placement); "Type of data placement";
+    "plid_select" | "fdp_pli_select": SELECTIONS, "roundrobin" => Word(placement.choice, selection);
         "How placement identifiers are selected";
-    "plids" | "fdp_pli": TEXT => Refused(PLACEMENT); "Placement identifiers";
-    "dp_scheme": TEXT => Refused(PLACEMENT); "File that holds the placement scheme";
+    "plids" | "fdp_pli": TEXT => Text(placement.identifiers, identifiers); "Placement identifiers, such as 0,2-4";
+    "dp_scheme": TEXT => Text(placement.scheme); "File that holds the placement scheme: lines of START, END, IDENTIFIER";
     "gpu_dev_id": COUNT, "0" => Refused("it needs a GPU and a library that plumb does not link");
         "GPU of memory type cudamalloc";
 }

@@ -108,6 +108,6 @@ rows! {
     "loops": POSITIVE, "1" => Count(job.limits.loops); "Number of times to run the job";
     "number_ios": BYTES, "0" => Number(job.limits.ios, |ios| (ios > 0).then_some(ios));
         "Number of I/Os after which the job ends; 0 for no limit";
-    "num_range": COUNT, "1" => Refused("only engines that pass NVMe commands through trim several ranges at once");
+    "num_range": COUNT, "1" => Refused("each trim of plumb has one range");
         "Number of ranges per trim";
 }
