@@ -14,7 +14,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := false
 endif
 
-.PHONY: help demo release install dist packages packages-again check lint docs test test-full fresh test-r programs mpi cluster metrics checks guest faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
+.PHONY: help demo release install dist packages packages-again check lint docs test test-full fresh test-r programs mpi cluster metrics checks guest guests durable faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
 	oracles charts gallery clean
 
 help:
@@ -34,6 +34,9 @@ help:
 	@echo '                    quiet machine; as root'
 	@echo '  make guest        devices that this machine does not have, in a guest: NVMe, SCSI, SATA, USB and faults; the same jobs to fio;'
 	@echo '                    15 min; as root'
+	@echo '  make guests       three machines with their own kernels and clocks in guests on one network: plumb cluster, fio --client,'
+	@echo '                    iozone -+m; one stopped, killed, cut off; as root'
+	@echo '  make durable      plumb durable in a guest whose power is cut 7 times, with honest and lying disks; 10 min; as root'
 	@echo '  make faults       inject every known fault and print how plumb handled it; as root'
 	@echo '  make seeds        the seven seed runs at 256 MiB and 5 s'
 	@echo '  make soak         random job files over all options for SOAK_MINUTES (30); as root'
@@ -125,6 +128,7 @@ test-full: test seeds load store soak sanitize
 	PLUMB_SEEDS=10000 $(CARGO) test --locked -p formats --test tests -- iostat_generated
 	PLUMB_SEEDS=20000 $(CARGO) test --locked -p analysis --lib -- statistics::simulated statistics::proofs
 	PLUMB_SEEDS=2000 $(CARGO) test --locked -p analysis --lib -- statistics::power
+	PLUMB_SEEDS=200 $(CARGO) test --locked -p analysis --lib -- durability
 	PLUMB_SEEDS=20 $(CARGO) test --locked -p cli --test commands versus::two_deviations
 
 fresh:
@@ -136,11 +140,23 @@ checks: oracles
 	$(CASES) checks::detector:: -- --ignored
 	$(CASES) elsewhere::all_loads_in_all_forms_of_each_fio -- --ignored
 
-# Not in the gate, but for its short rows (guest::): pairs of runs in a guest without KVM. GUEST_ROWS=sg takes those
-# with sg in their name.
+# Not in the gate, but for its short rows (guest::): pairs of runs in a guest without KVM. GUEST_ROWS=sg,poll takes
+# those with sg or poll in their name.
 guest: oracles
 	@tools/guest fetch
-	@GUEST_LIMIT=1800 $(CASES) devices:: -- --ignored
+	@GUEST=newer tools/guest fetch
+	@GUEST_LIMIT=1800 $(CASES) devices:: newer:: -- --ignored
+
+# Not in the gate: a boot per cut, half a minute each. POWER_CUTS=8,4 cuts less often.
+durable:
+	@tools/oracles nbdkit nbdkit-plugin-python
+	@tools/guest fetch
+	$(CASES) power:: -- --ignored --nocapture
+
+# Not in the gate: three guests on two processors, and what is lost is waited for.
+guests: oracles
+	@tools/guest fetch
+	$(CASES) machines:: -- --ignored
 
 faults: oracles
 	$(CASES) faults::

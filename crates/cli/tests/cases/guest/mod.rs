@@ -6,6 +6,9 @@
 //! run on request (`make guest`).
 
 mod guard;
+mod machines;
+mod network;
+mod power;
 mod rows;
 mod zones;
 
@@ -36,9 +39,12 @@ pub(super) fn groups() -> Vec<Cases> {
     let short = cases(Cases::waiting("guest", 1), "guest", rows::short(), Cases::case);
     // A guest with some of the rows only is sooner done.
     let wanted = std::env::var("GUEST_ROWS").unwrap_or_default();
-    let rows = rows::all().into_iter().filter(|row| row.name.contains(&wanted)).collect();
-    let all = cases(Cases::new("devices", 1), "devices", rows, Cases::on_request);
-    vec![house::tests!(short, planted_differences_are_named), all]
+    let some = |rows: Vec<Row>| -> Vec<Row> {
+        rows.into_iter().filter(|row| wanted.split(',').any(|part| row.name.contains(part))).collect()
+    };
+    let all = cases(Cases::new("devices", 1), "devices", some(rows::all()), Cases::on_request);
+    let newer = cases(Cases::new("newer", 1), "newer", some(rows::newer()), Cases::on_request);
+    vec![house::tests!(short, planted_differences_are_named), all, newer, power::cases(), machines::group()]
 }
 
 /// Adds a test per row, all of one boot.
@@ -82,7 +88,9 @@ impl Boot {
             (&format!("{PROJECT}/tools/guest"), self.words(&share)),
         ] {
             let mut command = Command::new(name);
-            let output = command.args(words).output().map_err(|error| failed(name, &error))?;
+            // The newer kernel is for the rows that say so.
+            let kind = if self.name == "newer" { "newer" } else { "standard" };
+            let output = command.env("GUEST", kind).args(words).output().map_err(|error| failed(name, &error))?;
             if !output.status.success() {
                 let log = std::fs::read_to_string(share.join("log")).unwrap_or_default();
                 let said = String::from_utf8_lossy(&output.stderr).into_owned() + &log;
@@ -118,7 +126,7 @@ impl Boot {
         let lines = |rows: &[&Row]| rows.iter().map(|row| row.line() + "\n").collect::<String>();
         script += &lines(&own);
         let half: Vec<Device> = pairs.iter().take(pairs.len() / 2).map(|row| row.device).collect();
-        let (first, second): (Vec<&Row>, Vec<&Row>) = pairs.iter().partition(|row| half.contains(&row.device));
+        let (first, second): (Vec<&Row>, Vec<&Row>) = pairs.iter().copied().partition(|row| half.contains(&row.device));
         for (number, rows) in [first, second].iter().enumerate() {
             let _ = writeln!(script, "(\nlane=/tmp/lane{number}\nmkdir $lane\n{}) &", lines(rows));
         }
