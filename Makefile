@@ -33,7 +33,7 @@ help:
 	@echo '  make checks       the checks as a detector: what is caught, what is accused wrongly, and 400 reports of fio; 25 min on a'
 	@echo '                    quiet machine; as root'
 	@echo '  make guest        devices that this machine does not have, in a guest: NVMe, SCSI, SATA, USB and faults; the same jobs to fio;'
-	@echo '                    15 min; as root'
+	@echo '                    about an hour; as root'
 	@echo '  make guests       three machines with their own kernels and clocks in guests on one network: plumb cluster, fio --client,'
 	@echo '                    iozone -+m; one stopped, killed, cut off; as root'
 	@echo '  make durable      plumb durable in a guest whose power is cut 7 times, with honest and lying disks; 10 min; as root'
