@@ -185,8 +185,10 @@ fn a_device_is_overwritten_only_with_its_identity() {
     assert!(refused.status == Some(3) && refused.stderr.contains("--way append: it is of files"), "{refused}");
     // One that holds a file system is not overwritten, whatever is named.
     house::Run::new("mkfs.ext4", place.path()).words(["-q", "-F", &path.to_string()]).succeeds();
-    let refused = plumb(&place, format!("{words} --overwrite {word}")).exits(3);
-    assert!(refused.stderr.contains("ext4"), "{refused}");
+    for words in [format!("{words} --overwrite {word}"), words] {
+        let refused = plumb(&place, words).exits(3);
+        assert!(refused.stderr.contains("ext4") && !refused.stderr.contains("add --overwrite"), "{refused}");
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod falloc;
 mod ftruncate;
 mod io_uring;
 mod io_uring_cmd;
+mod kernel_version;
 mod libaio;
 mod mmap;
 mod mtd;

@@ -1,20 +1,9 @@
 //! Polled completions: whether the kernel and the devices of a job have them.
 
 use crate::contract::Target;
+use crate::kernel_version::KernelVersion;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-
-/// Version of a kernel, such as 6.1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct KernelVersion(pub(crate) u32, pub(crate) u32);
-
-/// Version of this kernel.
-pub(crate) fn kernel() -> KernelVersion {
-    let system = rustix::system::uname();
-    let release = system.release().to_str().unwrap_or_default();
-    let mut numbers = release.split(|other: char| !other.is_ascii_digit()).map_while(|number| number.parse().ok());
-    KernelVersion(numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
-}
 
 /// Says that a synchronous engine does not poll on this kernel, whatever the device has.
 pub(crate) fn without_queue(kernel: KernelVersion) -> Option<String> {
@@ -67,7 +56,6 @@ mod tests {
     fn kernels_that_poll_synchronous_calls_are_not_named() {
         assert_eq!((without_queue(KernelVersion(5, 18)), without_queue(KernelVersion(4, 19))), (None, None));
         assert!(without_queue(KernelVersion(6, 1)).unwrap().contains("Linux 6.1 ignores RWF_HIPRI"));
-        assert!(kernel() > KernelVersion(3, 0));
     }
 
     #[test]

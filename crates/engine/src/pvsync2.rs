@@ -2,6 +2,7 @@
 
 use crate::call::{self, Transfer};
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted, descriptors};
+use crate::kernel_version::of_this_kernel;
 use crate::polling;
 use crate::psync::SYNCHRONOUS;
 use measure::{SplitMix, SystemClock};
@@ -43,7 +44,7 @@ impl Engine for Pvsync2 {
     };
 
     fn remark(&self) -> Option<String> {
-        if matches!(self.polled, Polled::None) { None } else { polling::without_queue(polling::kernel()) }
+        if matches!(self.polled, Polled::None) { None } else { polling::without_queue(of_this_kernel()) }
     }
 
     fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {

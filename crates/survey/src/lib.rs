@@ -55,6 +55,6 @@ pub use preparation::{Preparation, Reach};
 pub use profile::{PROFILES, Profile, ProfileRule, ProfileTest, SentenceNumber, profiles_like};
 pub use request::{SurveyRequest, WarmUp};
 pub use suite::{Suite, Writes, suite};
-pub use target::{FoundTarget, OpenTarget, consented_writes, own_words};
+pub use target::{FoundTarget, OpenTarget, check_unused, consented_writes, own_words};
 pub use test::{Estimate, FinishedTest, SurveyTest, TestTime};
 pub use work_file::WorkFile;

@@ -533,7 +533,10 @@ pub fn own_words(path: &Path) -> Result<OwnWords, SurveyError> {
 }
 
 /// Checks that the device is neither in use nor holds a known signature; `--overwrite` does not override this.
-fn check_unused(path: &Path) -> Result<(), String> {
+///
+/// # Errors
+/// The reason why it is not overwritten.
+pub fn check_unused(path: &Path) -> Result<(), String> {
     let root = Path::new(SYSTEM_ROOT);
     let number = number_under(path).map_err(|error| error.to_string())?;
     let device = BlockDevice::by_number(root, number).ok_or("the kernel does not list it")?;

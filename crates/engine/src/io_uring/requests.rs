@@ -4,6 +4,7 @@
 use super::{NAME, entry, setup};
 use crate::call;
 use crate::contract::{Completion, EngineError, Io, Operation, Setup, Slots, descriptors};
+use crate::kernel_version::{KernelVersion, of_this_kernel};
 use crate::priority::Priorities;
 use ::io_uring::squeue::{Entry, Flags};
 use ::io_uring::types::{Fd, FsyncFlags};
@@ -106,7 +107,7 @@ impl Trims {
 /// True if the kernel discards by an entry: BLOCK_URING_CMD_DISCARD of linux/blkdev.h, from Linux 6.12 on. It cannot be
 /// asked, and answers an entry of an older kernel as it answers a wrong one.
 fn has_discard() -> bool {
-    crate::polling::kernel() >= crate::polling::KernelVersion(6, 12)
+    of_this_kernel() >= KernelVersion(6, 12)
 }
 
 /// Common parts of all entries of reads, or of writes.
