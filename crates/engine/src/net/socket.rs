@@ -225,7 +225,7 @@ impl Meeting {
         let protocol = match word {
             "vsock" => {
                 return Err(wrong(
-                    "protocol=vsock needs a virtual machine, and none was at hand to prove it on; use tcp, udp or unix"
+                    "protocol=vsock, between a virtual machine and its host, is not available yet; use tcp, udp or unix"
                         .to_owned(),
                 ));
             }

@@ -178,7 +178,7 @@ fn an_engine_without_its_device_or_option_says_what_works() {
         ("exec", named("program", "/no/such/program"), "/no/such/program"),
         ("net", vec![], "port="),
         ("net", vec![("port", Value::Integer(1))], "hostname="),
-        ("net", named("protocol", "vsock"), "needs a virtual machine"),
+        ("net", named("protocol", "vsock"), "is not available yet"),
         ("net", vec![("protocol", text("udp")), ("listen", Value::Flag(true))], "listen"),
         (
             "net",
