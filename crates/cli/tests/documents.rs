@@ -32,10 +32,10 @@ fn cut(block: &str, place: &Path) -> String {
 }
 
 /// Runs all blocks of a document, one after the other, in one directory; each must end with status 0. Returns the names
-/// of the files that they leave. Other tests may take the processors: grades are then refused, and all of it runs
+/// of the files that they leave. Others may take the processors, here or on the host: grades are then refused, and all runs
 /// again, seven times at most.
 fn run(document: &str) -> Vec<String> {
-    let limits = ["the tester, not the disk, was the limit", "the tester was the limit"];
+    let limits = ["the tester, not the disk, was the limit", "the tester was the limit", "the hypervisor took"];
     let of_tester = |text: &String| limits.iter().any(|limit| text.contains(limit));
     let mut attempts = std::iter::repeat_with(|| attempt(document)).take(8);
     let found = attempts.find(|found| !found.as_ref().is_err_and(of_tester));

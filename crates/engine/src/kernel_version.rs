@@ -1,4 +1,4 @@
-//! The version of the kernel, where nothing else tells what it does.
+//! The version of the kernel, where nothing else says what it does.
 
 /// Version of a kernel, such as 6.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -502,15 +502,15 @@ pub fn consented_writes(devices: &[PathBuf], repeated: &[String]) -> Result<Writ
     }
     let mut unused: Vec<&String> = repeated.iter().collect();
     for path in devices {
-        let refused = |why: String| SurveyError::at(path, format!("is not overwritten: {why}"));
         let words = own_words(path)?;
         let Some(at) = unused.iter().position(|word| words.fits(word)) else {
             let wrong: Vec<String> = repeated.iter().map(|word| words.why_not(word)).collect();
             let (all, wrong) = (words.all(), wrong.join("; "));
-            return Err(refused(format!("--overwrite names another device; this one is {all} ({wrong})")));
+            let why = format!("is not overwritten: --overwrite names another device; this one is {all} ({wrong})");
+            return Err(SurveyError::at(path, why));
         };
         unused.remove(at);
-        check_unused(path).map_err(&refused)?;
+        check_unused(path)?;
     }
     match unused.first() {
         Some(word) => {
@@ -536,16 +536,17 @@ pub fn own_words(path: &Path) -> Result<OwnWords, SurveyError> {
 ///
 /// # Errors
 /// The reason why it is not overwritten.
-pub fn check_unused(path: &Path) -> Result<(), String> {
+pub fn check_unused(path: &Path) -> Result<(), SurveyError> {
+    let failed = |why: &dyn std::fmt::Display| SurveyError::at(path, format!("is not overwritten: {why}"));
     let root = Path::new(SYSTEM_ROOT);
-    let number = number_under(path).map_err(|error| error.to_string())?;
-    let device = BlockDevice::by_number(root, number).ok_or("the kernel does not list it")?;
-    let claims = claims::on(root, path, &device).map_err(|error| error.to_string())?;
-    let shown: Vec<String> = claims.iter().map(ToString::to_string).collect();
+    let number = number_under(path).map_err(|error| failed(&error))?;
+    let device = BlockDevice::by_number(root, number).ok_or_else(|| failed(&"the kernel does not list it"))?;
+    let claims = claims::on(root, path, &device).map_err(|error| failed(&error))?;
+    let shown = claims.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     match claims.first() {
         None => Ok(()),
-        Some(first) if first.is_use() => Err(format!("it {}; stop what uses it first", shown.join(", "))),
-        Some(first) => Err(format!("it {}; if that is not needed any more, {}", shown.join(", "), first.remedy())),
+        Some(first) if first.is_use() => Err(failed(&format!("it {shown}; stop what uses it first"))),
+        Some(first) => Err(failed(&format!("it {shown}; if that is not needed any more, {}", first.remedy()))),
     }
 }
 

@@ -102,7 +102,7 @@ fn check(args: &DurableArgs, target: &Path, base: &Base, record: u64) -> Result<
     }
     let Some(word) = &args.overwrite else {
         // A device that is in use or holds data has no word that would help.
-        survey::check_unused(target).map_err(|why| Failure::at(target, format!("is not overwritten: {why}")))?;
+        survey::check_unused(target)?;
         let words = survey::own_words(target)?;
         let how = format!("its first {shown} would be overwritten; if that is right, add --overwrite {}", words.best());
         return Err(Failure::at(target, how));

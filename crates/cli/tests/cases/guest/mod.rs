@@ -36,7 +36,7 @@ struct Boot {
 
 /// The tests: a row each.
 pub(super) fn groups() -> Vec<Cases> {
-    let short = cases(Cases::waiting("guest", 1), "guest", rows::short(), Cases::case);
+    let short = cases(Cases::new("guest", 1), "guest", rows::short(), Cases::case);
     // A guest with some of the rows only is sooner done.
     let wanted = std::env::var("GUEST_ROWS").unwrap_or_default();
     let some = |rows: Vec<Row>| -> Vec<Row> {
