@@ -103,6 +103,12 @@ impl<'a> RunFacts<'a> {
         Some((sum(|worker| worker.on_cpu) / time, sum(|worker| worker.run_delay) / time))
     }
 
+    /// Fraction of the processors' time that the hypervisor took; 0 if less than a second was sampled.
+    pub(crate) fn stolen_share(&self) -> f64 {
+        let ticks = self.steady.cpu.filter(|cpu| cpu.total() >= 100);
+        ticks.map_or(0.0, |cpu| float(cpu.steal) / float(cpu.total()))
+    }
+
     fn processor_share_of_jobs(&self) -> Option<f64> {
         let time: f64 = self.jobs().map(|job| job.runtime.as_secs_f64()).sum();
         let used: f64 = self.jobs().map(|job| (job.cpu.user.saturating_add(job.cpu.system)).as_secs_f64()).sum();

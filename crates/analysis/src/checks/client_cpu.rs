@@ -37,8 +37,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
         return Vec::new();
     };
     let delay = shares.iter().map(|share| share.1).fold(0.0, f64::max);
-    let ticks = seen.steady.cpu.filter(|cpu| cpu.total() >= 100);
-    let steal = ticks.map_or(0.0, |cpu| float(cpu.steal) / float(cpu.total()));
+    let steal = seen.stolen_share();
     // One run has one limit: what is said of it elsewhere is said here. A quota is the finding of another check.
     let limit = limited_by(result);
     let (tester, other): (Vec<&LimitedBy>, Vec<&LimitedBy>) =

@@ -122,11 +122,15 @@ fn judge(result: &RunResult, job: &JobResult) -> Option<Note> {
         return Some(note(Grade::ValidWithLimits, sentence, &evidence));
     }
     let (share, whole) = share_in_submission(job)?;
+    let seen = RunFacts::of(result);
     // Direct I/Os that are in the queue of the device did not wait for each other in the call that took long.
     let has_queue = job.echo.direct
-        && RunFacts::of(result)
-            .is_some_and(|seen| at_devices(&seen).0 >= f64::from(asked.saturating_mul(job.workers.max(1))) / 2.0);
-    (share >= IN_SUBMISSION && !has_queue).then(|| {
+        && seen
+            .as_ref()
+            .is_some_and(|seen| at_devices(seen).0 >= f64::from(asked.saturating_mul(job.workers.max(1))) / 2.0);
+    // A call from which the hypervisor took the processor is longer by that.
+    let stolen = seen.map_or(0.0, |seen| seen.stolen_share());
+    (share - stolen >= IN_SUBMISSION && !has_queue).then(|| {
         let cause = match job.echo.direct {
             false => ", as it does without direct=1".to_owned(),
             true if extends_files(result, std::iter::once(job)) => format!(": {EXTENDING}"),
@@ -184,6 +188,7 @@ mod tests {
     use super::*;
     use crate::fixtures::{closed_loop, watched_random_read, watched_random_write, workload};
     use measure::{Moments, Nanos};
+    use model::{CpuTicks, Interval, Monitored};
 
     fn sentence(result: &RunResult) -> Option<String> {
         run(result).into_iter().next().map(|note| note.sentence)
@@ -227,6 +232,14 @@ mod tests {
         result.jobs[0].cpu.user = Nanos::from_millis(600);
         assert_eq!(sentence(&result), None, "most of it is a checksum");
         result.jobs[0].cpu.user = Nanos::ZERO;
+        let mut with_stolen = |steal: u64| {
+            let cpu = Some(CpuTicks { user: 10, steal, idle: 190 - steal, ..CpuTicks::default() });
+            let interval = Interval { until: Nanos::SECOND, measuring: 1, cpu, ..Interval::default() };
+            result.monitored = Some(Monitored { intervals: vec![interval], ..Monitored::default() });
+            sentence(&result).is_some()
+        };
+        assert!(with_stolen(20) && !with_stolen(100), "10 and 50 % of the processors' time were stolen");
+        result.monitored = None;
         result.jobs[0].depth.submits = 2_000;
         assert_eq!(sentence(&result), None, "sixteen at a time: each has the time of the same call");
     }
