@@ -5,12 +5,13 @@
 //!
 //! Sources: Student's t distribution for the mean of a few rounds; Little's law; Kleinrock's power (rate ÷ latency).
 
-use crate::checks::{BUSY_USERS, LEAST_BUSY_SHARE, MOST_BUSY_SHARE};
+use crate::checks::{LEAST_BUSY_SHARE, MOST_BUSY_SHARE, busy_users_of};
 use crate::statistics::student::quantile;
 use crate::{measured, not_storage};
 use measure::Direction;
+use model::measurement::BusyUsers;
 use model::reading::LatencyShare;
-use model::{Grade, Measurement, Note, RunResult};
+use model::{Measurement, Note, RunResult};
 use serde::{Deserialize, Serialize};
 
 /// Numbers of a test at one load, measured by plumb or by another tool.
@@ -76,7 +77,10 @@ impl Level {
             bins: Bin::of_shares(&row.shares, max_ns),
             rate: row.bytes_per_second?,
             iops,
-            at_work: contradiction(iops, average_ns, asked).map(|busy| AtWork { busy, asked }),
+            at_work: match row.busy_users {
+                Some(found) => AtWork::of(found),
+                None => contradiction(iops, average_ns, asked).map(|busy| AtWork { busy, asked }),
+            },
             ..Level::default()
         })
     }
@@ -90,9 +94,7 @@ impl Level {
     /// With what the checks found: they know more than a row, such as rate limits and lock waits.
     #[must_use]
     pub fn with_notes(self, notes: &[Note]) -> Self {
-        let busy = notes.iter().find(|note| note.check == BUSY_USERS && note.grade > Grade::Trusted);
-        let evidence = |id: &str| busy?.evidence.iter().find(|(name, _)| name == id).map(|&(_, value)| value);
-        let at_work = evidence("users_busy").zip(evidence("users_asked")).map(|(busy, asked)| AtWork { busy, asked });
+        let at_work = AtWork::of(busy_users_of(notes));
         Level { at_work, not_storage: not_storage(notes, &[]).map(|found| found.note.check), ..self }
     }
 
@@ -129,6 +131,15 @@ pub struct AtWork {
     pub busy: f64,
     /// Requested users: users × depth.
     pub asked: f64,
+}
+
+impl AtWork {
+    fn of(found: BusyUsers) -> Option<Self> {
+        match found {
+            BusyUsers::Odd { busy, asked } => Some(AtWork { busy, asked }),
+            BusyUsers::Fit => None,
+        }
+    }
 }
 
 /// One latency bucket.

@@ -30,8 +30,7 @@ pub mod units;
 mod fixtures;
 
 pub use checks::{
-    CHECKS, Check, Needs, advice, check, check_iozone_row, grade, grade_title, is_finding, is_shown, no_grade,
-    unchecked,
+    CHECKS, Check, Needs, advice, check, check_iozone_row, grade, grade_title, is_finding, is_shown, mark, unchecked,
 };
 pub use findings::{
     FindingGroup, Strictness, StrictnessError, by_check, check_named, check_word, check_words, verdict_line,

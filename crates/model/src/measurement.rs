@@ -158,6 +158,8 @@ pub struct Measurement {
     pub errno: Option<f64>,
     /// Why the row says nothing of the storage, if so: a check found it, or the machine that measured was the limit.
     pub no_grade: Option<String>,
+    /// The users that a check of the whole run found busy, with the times of flushes; `None` if there was no run.
+    pub busy_users: Option<BusyUsers>,
     /// The rate of the phase that lasts, if the run had phases that differ: the other numbers are averages over them.
     pub lasting: Option<Lasting>,
     /// Name of the machine, if the result states it.
@@ -166,6 +168,20 @@ pub struct Measurement {
     pub time: Option<String>,
     /// Round of a survey that measured everything several times.
     pub round: Option<f64>,
+}
+
+/// Users of a closed loop that were busy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BusyUsers {
+    /// As many as were asked for, or it is not known.
+    Fit,
+    /// Another number.
+    Odd {
+        /// Busy users.
+        busy: f64,
+        /// Requested users: users × depth.
+        asked: f64,
+    },
 }
 
 /// Number of ranges in the R matrix: those of [`LATENCY_EDGES_NS`] from 50 µs, and the one without a bound.

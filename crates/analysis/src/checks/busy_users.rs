@@ -6,6 +6,7 @@ use super::note;
 use crate::closed_loop::Users;
 use crate::run_facts::{is_paced, window};
 use measure::{Nanos, text};
+use model::measurement::BusyUsers;
 use model::{Grade, JobResult, Note, RunResult};
 
 /// With a smaller fraction of busy users, the rate is not that of the requested number of users.
@@ -24,6 +25,16 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
             if paced { None } else { judge_group(&users) }
         })
         .collect()
+}
+
+/// What this check found.
+pub(crate) fn found(notes: &[Note]) -> BusyUsers {
+    let note = notes.iter().find(|note| note.check == super::BUSY_USERS && note.grade > Grade::Trusted);
+    let evidence = |id: &str| note?.evidence.iter().find(|(name, _)| name == id).map(|&(_, value)| value);
+    match evidence("users_busy").zip(evidence("users_asked")) {
+        Some((busy, asked)) => BusyUsers::Odd { busy, asked },
+        None => BusyUsers::Fit,
+    }
 }
 
 fn unknown(why: &str) -> Option<Note> {

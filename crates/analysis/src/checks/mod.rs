@@ -35,10 +35,10 @@ mod two_latencies;
 
 pub use iozone_row::check_iozone_row;
 
-pub(crate) use busy_users::{LEAST_SHARE as LEAST_BUSY_SHARE, MOST_SHARE as MOST_BUSY_SHARE};
+pub(crate) use busy_users::{LEAST_SHARE as LEAST_BUSY_SHARE, MOST_SHARE as MOST_BUSY_SHARE, found as busy_users_of};
 
 use crate::not_storage::not_storage;
-use model::{Grade, JobResult, LimitedBy, Limiter, Monitored, Note, Origin, RunResult};
+use model::{Grade, JobResult, Lasting, LimitedBy, Limiter, Measurement, Monitored, Note, Origin, RunResult};
 
 // Names of checks that others know.
 const BACKING: &str = "backing";
@@ -376,7 +376,7 @@ pub fn is_shown(note: &Note) -> bool {
 
 /// Why a report card does not grade a result, if so: its latencies are those of the tester in part, the tester was the
 /// limit, or it is not a result of the storage.
-pub fn no_grade(notes: &[Note], limited_by: Option<&LimitedBy>) -> Option<String> {
+fn no_grade(notes: &[Note], limited_by: Option<&LimitedBy>) -> Option<String> {
     if let Some(found) = notes.iter().find(|note| note.check == CLIENT_CPU && is_finding(note)) {
         return Some(found.sentence.clone());
     }
@@ -384,6 +384,13 @@ pub fn no_grade(notes: &[Note], limited_by: Option<&LimitedBy>) -> Option<String
     let tester = tester.map(|limit| format!("the tester was the limit: {}", limit.sentence));
     let finding = || not_storage(notes, &[]).map(|found| found.note.sentence);
     tester.or_else(|| finding().map(|sentence| format!("this is not a storage result: {sentence}")))
+}
+
+/// Marks a row of a run that was checked: why it has no grade, which users were busy, and the rate that lasts.
+pub fn mark(row: &mut Measurement, notes: &[Note], limited_by: Option<&LimitedBy>, lasting: Option<&Lasting>) {
+    row.no_grade = no_grade(notes, limited_by).or(row.no_grade.take());
+    row.busy_users = Some(busy_users::found(notes));
+    row.lasting = lasting.cloned();
 }
 
 /// Display name of a grade.

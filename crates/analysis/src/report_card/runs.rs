@@ -3,6 +3,7 @@
 use super::profiles::Test;
 use crate::checks::{LEAST_BUSY_SHARE, MOST_BUSY_SHARE};
 use measure::text;
+use model::measurement::BusyUsers;
 use model::reading::ReadKind;
 use model::{JobResult, Measurement, RunResult};
 
@@ -82,6 +83,13 @@ impl<'rows> Run<'rows> {
 
     /// Checks by Little's law that the users were busy: IOPS × mean latency is the number of busy users.
     fn busy(&self) -> Result<(), String> {
+        let of =
+            |busy: f64, asked: f64| Err(format!("IOPS × latency says that {busy:.1} of {asked:.0} users were busy"));
+        match self.row.busy_users {
+            Some(BusyUsers::Fit) => return Ok(()),
+            Some(BusyUsers::Odd { busy, asked }) => return of(busy, asked),
+            None => {}
+        }
         let (Some(iops), Some(mean_ns)) = (self.row.iops, self.row.mean_ns) else {
             return Err("IOPS or mean latency are not known, so it is not known whether the users were busy".to_owned());
         };
@@ -90,7 +98,7 @@ impl<'rows> Run<'rows> {
         if (LEAST_BUSY_SHARE..=MOST_BUSY_SHARE).contains(&(busy / asked)) {
             return Ok(());
         }
-        Err(format!("IOPS × latency says that {busy:.1} of {asked:.0} users were busy"))
+        of(busy, asked)
     }
 }
 

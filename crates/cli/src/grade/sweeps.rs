@@ -78,17 +78,21 @@ impl Sweeps {
 
     /// Adds rows to their systems, marked if they say nothing of the storage, and if they are averages of phases that
     /// differ.
-    fn add(&mut self, file: &NamedFile, survey: Option<&str>, rows: Vec<Measurement>, result: Option<&mut RunResult>) {
-        let (mut no_grade, mut disks, mut lasting) = (None, Vec::new(), None);
+    fn add(
+        &mut self,
+        file: &NamedFile,
+        survey: Option<&str>,
+        mut rows: Vec<Measurement>,
+        result: Option<&mut RunResult>,
+    ) {
+        let mut disks = Vec::new();
         if let Some(result) = result {
             analysis::judge(result);
-            no_grade = analysis::no_grade(&result.notes, result.limited_by.as_ref());
+            let (limited_by, lasting) = (result.limited_by.as_ref(), result.lasting.as_ref());
+            rows.iter_mut().for_each(|row| analysis::mark(row, &result.notes, limited_by, lasting));
             disks = disks_of(result);
-            lasting = result.lasting.take();
         }
         for mut row in rows {
-            row.no_grade = no_grade.clone().or(row.no_grade);
-            row.lasting.clone_from(&lasting);
             let stated = file.name.clone().or(row.system.take()).or(survey.map(str::to_owned));
             let unnamed = || self.unnamed.get_or_insert_with(|| file.path.display().to_string()).clone();
             let system = stated.unwrap_or_else(unnamed);

@@ -66,6 +66,17 @@ fn survey_in_virtual_time(place: &Path, result: &str) {
     plumb(&words).succeeds();
 }
 
+/// The time of its flushes is in no latency of its writes.
+#[test]
+fn the_user_of_commits_was_at_work() {
+    let place = place();
+    let words = "fio --name=a --rw=write --bs=8k --size=1m --fsync=1 --output-format=json --output=r.json";
+    context::plumb(&place, words).succeeds();
+    context::plumb(&place, "report r.json -o r.html").succeeds();
+    let page = place.read("r.html");
+    assert!(page.contains("IOPS") && !page.contains("Busy-user check failed"), "{page}");
+}
+
 #[test]
 fn a_report_is_a_small_file_that_replaces_only_reports() {
     let directory = place();

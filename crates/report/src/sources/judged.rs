@@ -45,12 +45,10 @@ impl CheckedResult {
         }
     }
 
-    /// Marks the rows of this result if they say nothing of the storage, and if they are averages of phases.
+    /// Marks the rows of this result if they say nothing of the storage, if its users were not busy, and if they are averages of phases.
     pub(super) fn and_mark(self, rows: &mut [MeasuredRow]) -> CheckedResult {
-        let no_grade = analysis::no_grade(&self.notes, self.limited_by.as_ref());
         for row in rows.iter_mut().map(|row| &mut row.numbers) {
-            row.no_grade = no_grade.clone().or(row.no_grade.take());
-            row.lasting.clone_from(&self.lasting);
+            analysis::mark(row, &self.notes, self.limited_by.as_ref(), self.lasting.as_ref());
         }
         self
     }
