@@ -183,6 +183,34 @@ END
     echo "resets ${unlike:-alike}"
 }
 
+# read_of RESULT: the paths in it, the reads of all of them, and whether the cache is accused.
+read_of() {
+    python3 - "$1" <<'END'
+import json, sys
+own = json.load(open(sys.argv[1]))["plumb"]
+devices = own["monitored"]["devices"]
+paths = [at for at, device in enumerate(devices) if device["name"].startswith("nvme") and "c" in device["name"]]
+reads = sum(interval["devices"][at]["reads"]["ios"] for interval in own["monitored"]["intervals"] for at in paths)
+print(f"paths {len(paths)}, reads of both {reads}")
+accused = [note for note in own["notes"] if note["check"] == "cache" and note["grade"] != "not_checked"]
+print(accused or "no cache")
+END
+}
+
+# thin: a volume of 16 MiB on the device, of which 8 MiB are provisioned.
+thin() {
+    local sectors
+    sectors=$(blockdev --getsz "$dev")
+    modprobe -a dm_mod dm_thin_pool
+    dmsetup create parts.meta --table "0 8192 linear $dev 0"
+    dmsetup create parts.data --table "0 $((sectors - 8192)) linear $dev 8192"
+    dd if=/dev/zero of=/dev/mapper/parts.meta bs=4k count=1 oflag=direct status=none
+    dmsetup create pool --table "0 $((sectors - 8192)) thin-pool /dev/mapper/parts.meta /dev/mapper/parts.data 128 0"
+    dmsetup message pool 0 'create_thin 0'
+    dmsetup create thin --table '0 32768 thin /dev/mapper/pool 0'
+    dd if=/dev/zero of=/dev/mapper/thin bs=1M count=8 oflag=direct status=none
+}
+
 # zone_files: mounts zonefs on the device.
 zone_files() {
     blkzone reset "$dev"

@@ -17,6 +17,8 @@ pub(super) enum Device {
     NvmeExtended,
     /// Namespace with 64 bytes of metadata per block of 4096, the last 8 of them protection information.
     NvmeTail,
+    /// Namespace with two controllers.
+    Paths,
     /// Namespace of flexible data placement, with 8 handles.
     Placing,
     /// SCSI disk with blocks of 512 bytes and a write cache.
@@ -53,6 +55,7 @@ impl Device {
             Device::NvmeMetadata => "nvme_metadata",
             Device::NvmeExtended => "nvme_extended",
             Device::NvmeTail => "nvme_tail",
+            Device::Paths => "paths",
             Device::Placing => "placing",
             Device::Scsi512 => "scsi_512",
             Device::Scsi4096 => "scsi_4096",
@@ -77,6 +80,7 @@ impl Device {
             | Device::NvmeMetadata
             | Device::NvmeExtended
             | Device::NvmeTail => Some("nvme"),
+            Device::Paths => Some("paths"),
             Device::Placing => Some("fdp"),
             Device::Zoned => Some("zns"),
             Device::Scsi512 | Device::Scsi4096 => Some("scsi"),
@@ -97,6 +101,7 @@ impl Device {
             Device::NvmeMetadata => "namespace PLUMBNVME 4",
             Device::NvmeExtended => "namespace PLUMBNVME 5",
             Device::NvmeTail => "namespace PLUMBNVME 6",
+            Device::Paths => "namespace PLUMBPATHS 1",
             Device::Placing => "namespace PLUMBFDP 1",
             Device::Zoned => "namespace PLUMBZNS 1",
             Device::Scsi512 => "disk PLUMBSCSI1",
@@ -498,6 +503,9 @@ pub(super) fn all() -> Vec<Row> {
     rows
 }
 
+/// A job of plumb that reads a device at random.
+const JOB: &str = "plumb fio --name=a --filename=$dev --rw=randread --direct=1 --bs=4k --ioengine=libaio --iodepth=8";
+
 /// Rows of plumb alone.
 fn own() -> Vec<Row> {
     let mut rows = [guard::rows(), zones::rows(), polling(), traced()].concat();
@@ -507,6 +515,23 @@ fn own() -> Vec<Row> {
             "io_uring_cmd::bsg",
             "plumb fio --name=a --ioengine=io_uring_cmd --cmd_type=bsg --filename=$char --size=4k; echo \"status $?\"",
             &["cmd_type=bsg: SCSI commands through /dev/bsg are for UFS devices", "status 1"],
+        ),
+        Row::own(
+            Device::Paths,
+            "each_has_its_reads",
+            format!(
+                "{JOB} --number_ios=1000 --size=100% --output-format=json-full --output=/tmp/out; read_of /tmp/out"
+            ),
+            &["paths 2, reads of both 1000\n", "no cache"],
+        ),
+        Row::own(
+            Device::Memory,
+            "thin::not_provisioned",
+            format!(
+                "thin; {} --size=16m 2>&1; dmsetup remove thin pool parts.meta parts.data",
+                JOB.replace("$dev", "/dev/mapper/thin")
+            ),
+            &["50 % of the reads were of blocks that the volume has not provisioned: no disk was read"],
         ),
         Row::own(
             Device::Virtio,
