@@ -4,7 +4,7 @@
 //! No member is waited for without end: each of its states has a time after which it is given up. What was finished
 //! stays in the outcome, whatever comes later.
 
-use crate::clock::{ClockEstimate, Measurement, MemberClock, PINGS};
+use crate::clock::{MOST_PINGS, Measurement, MemberClock, Ping};
 use crate::member_result::has_failed;
 use crate::message::{Answer, Beat, Facts, Instruction, MemberEnd, PROTOCOL, Stage, Task};
 use measure::Nanos;
@@ -231,7 +231,7 @@ impl Leader {
     pub fn take_round(&mut self) -> Outcome {
         let member = |member: &mut Member| MemberOutcome {
             facts: member.facts.clone(),
-            clock: member.clock,
+            clock: member.clock.clone(),
             beats: std::mem::take(&mut member.beats),
             out_of_time: member.out_of_time,
             finished: member.finished.take().map(|finished| *finished),
@@ -299,6 +299,11 @@ impl Leader {
         self.give_up(now);
         self.go_on(now);
         self.taken()
+    }
+
+    /// The ping to a member leaves now, later than it was asked for.
+    pub fn ping_leaves(&mut self, rank: usize, now: Nanos) {
+        self.members[rank].ping.1 = now;
     }
 
     /// The actions that an event had.
@@ -423,8 +428,7 @@ impl Leader {
         if number != member.ping.0 {
             return;
         }
-        member.clock.add(measurement, ClockEstimate::of(member.ping.1, at, now));
-        if number % PINGS + 1 < PINGS {
+        if !member.clock.add(measurement, Ping { sent: member.ping.1, answered: at, received: now }) {
             return self.ping(rank, number + 1, now);
         }
         match measurement {
@@ -523,7 +527,7 @@ impl Leader {
                 if is_first {
                     self.mark(rank);
                 }
-                self.ping(rank, PINGS, now);
+                self.ping(rank, MOST_PINGS, now);
             }
             Phase::Resting | Phase::Ending | Phase::Over => self.dismiss(rank, now),
         }

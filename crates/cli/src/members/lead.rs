@@ -135,7 +135,12 @@ impl Connections {
     fn carry_out(&mut self, actions: Vec<Action>, view: &mut dyn View) {
         for action in actions {
             match action {
-                Action::Send(rank, instruction) => self.connections[rank].send(&instruction),
+                Action::Send(rank, instruction) => {
+                    if matches!(instruction, Instruction::Ping { .. }) {
+                        self.leader.ping_leaves(rank, now());
+                    }
+                    self.connections[rank].send(&instruction);
+                }
                 Action::Kill(rank) => self.connections[rank].kill(),
                 Action::Say(rank, text) => {
                     view.clear();
