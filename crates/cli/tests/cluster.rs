@@ -208,6 +208,35 @@ fn remote_members_of_a_leader_that_says_nothing_end_alone() {
 }
 
 #[test]
+fn a_leader_that_was_stopped_itself_gives_no_one_up() {
+    let place = place();
+    let leader = cluster(&place, format!("--local 3 --silence 2s --json fio {READS}8")).start();
+    members(&leader, 3);
+    signal(leader.id(), Signal::STOP);
+    std::thread::sleep(Duration::from_secs(4));
+    signal(leader.id(), Signal::CONT);
+    assert_eq!(leader.end().exits(0).json()["cluster"]["complete"], true);
+}
+
+#[test]
+fn a_waiting_member_of_a_leader_that_says_nothing_ends() {
+    let place = place();
+    // The login on b takes long, so that the member on a has no task.
+    let slow = place.program("shell", "#!/bin/sh\n[ $1 = a ] || exec sleep 60\nexec sh -c \"$2\"\n");
+    let words = format!("--hosts a,b --program {PLUMB} --silence 3s fio {READS}60");
+    let leader = cluster(&place, words).env("RSH", slow).start();
+    let is_member =
+        |pid: &u32| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| words.ends_with(b"\0member\0"));
+    let all = wait_for("a member", || {
+        let found: Vec<u32> = descendants(leader.id()).into_iter().filter(is_member).collect();
+        (!found.is_empty()).then_some(found)
+    });
+    signal(leader.id(), Signal::STOP);
+    wait_for_end_of(&all);
+    signal(leader.id(), Signal::KILL);
+}
+
+#[test]
 fn results_of_members_are_merged_again_from_their_files() {
     let place = place();
     let run = cluster(&place, format!("--local 3 --json --keep kept --page page.html fio {READS}2")).succeeds();

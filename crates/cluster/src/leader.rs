@@ -16,6 +16,8 @@ const LEAST_LEAD: Nanos = Nanos::from_millis(200);
 const LEAD_ROUND_TRIPS: u64 = 20;
 /// Time that a member has to exit.
 const EXIT: Nanos = Nanos::from_secs(3);
+/// Least time that a member has to greet, and to begin or to end while it gives signs of life.
+const PATIENCE: Nanos = Nanos::from_secs(60);
 /// Silence after which a member is named, if it may be silent longer than that.
 const NAMED: Nanos = Nanos::from_secs(10);
 /// Time after which a ping is not answered any more.
@@ -299,6 +301,15 @@ impl Leader {
         self.give_up(now);
         self.go_on(now);
         self.taken()
+    }
+
+    /// The leader itself was stopped for this long. What members said meanwhile may not have been read yet, so the time
+    /// does not count as their silence.
+    pub fn was_stopped(&mut self, time: Nanos) {
+        for member in &mut self.members {
+            member.heard = member.heard.saturating_add(time);
+            member.ends_by = member.ends_by.map(|at| at.saturating_add(time));
+        }
     }
 
     /// The ping to a member leaves now, later than it was asked for.
@@ -602,6 +613,17 @@ impl Leader {
         }
     }
 
+    /// The time in which a member that gives signs of life has to do what it was asked to. One that gives none is given up
+    /// before.
+    fn patience(&self) -> Nanos {
+        self.settings.silence.max(PATIENCE)
+    }
+
+    /// Silence after which a member is given up. A login on another machine takes its time, and says nothing.
+    fn silence_of(&self, rank: usize) -> Nanos {
+        if self.members[rank].standing == Standing::Starting { self.patience() } else { self.settings.silence }
+    }
+
     /// Asks all members to end.
     fn end_all(&mut self, why: &str, now: Nanos) {
         self.phase = Phase::Ending;
@@ -612,7 +634,7 @@ impl Leader {
                     self.dismiss(rank, now)
                 }
                 Standing::LayingOut | Standing::Ready | Standing::Running => {
-                    self.members[rank].ends_by = Some(now.saturating_add(self.settings.silence));
+                    self.members[rank].ends_by = Some(now.saturating_add(self.patience()));
                     self.actions.push(Action::Send(rank, Instruction::Stop { why: why.to_owned() }));
                 }
             }
@@ -641,8 +663,9 @@ impl Leader {
         }
         // One that waits has nothing to say.
         let speaks = member.standing != Standing::Waiting;
-        let silent = speaks.then(|| (member.heard.saturating_add(self.settings.silence), Deadline::Silence));
-        let named = (speaks && !member.named && self.settings.silence > NAMED)
+        let silence = self.silence_of(rank);
+        let silent = speaks.then(|| (member.heard.saturating_add(silence), Deadline::Silence));
+        let named = (speaks && !member.named && silence > NAMED)
             .then(|| (member.heard.saturating_add(NAMED), Deadline::Warning));
         let by = member.ends_by.map(|at| (at, Deadline::End));
         [silent, named, by].into_iter().flatten().min_by_key(|(at, _)| *at)
@@ -662,7 +685,7 @@ impl Leader {
                         self.actions.push(Action::Say(rank, format!("it has said nothing for {quiet} s")));
                     }
                     Deadline::Silence => {
-                        let (after, limit) = (self.since_start(now), self.settings.silence.as_duration());
+                        let (after, limit) = (self.since_start(now), self.silence_of(rank).as_duration());
                         self.lose(rank, format!("it said nothing for {limit:?}, and was given up {after}"), now);
                     }
                     Deadline::End => self.lose(rank, self.lateness(rank), now),
@@ -729,12 +752,12 @@ impl Leader {
         debug_assert!(self.go.is_none(), "a round begins once");
         let farthest = self.members.iter().map(|member| member.clock.round_trip()).max().unwrap_or_default();
         let lead = Nanos(farthest.get().saturating_mul(LEAD_ROUND_TRIPS)).max(LEAST_LEAD);
-        let at = now.saturating_add(lead);
+        let (at, patience) = (now.saturating_add(lead), self.patience());
         (self.phase, self.go) = (Phase::Running { at }, Some(at));
         let ready = self.members.iter_mut().enumerate().filter(|(_, member)| member.standing == Standing::Ready);
         for (rank, member) in ready {
             // A member that never begins beats on as one that is ready.
-            member.ends_by = Some(at.saturating_add(self.settings.silence));
+            member.ends_by = Some(at.saturating_add(patience));
             self.actions
                 .push(Action::Send(rank, Instruction::Go { at: member.clock.to_member(at), round: self.round }));
         }

@@ -318,7 +318,8 @@ fn run(seed: u64) -> Ended {
     let counted = if wanted > 1 { Rounds::Several } else { Rounds::One };
     let settings = Settings { program: "plumb 1".to_owned(), silence: SILENCE, on_loss, rounds: counted };
     let mut leader = Leader::new(settings, vec![Task::default(); world.members.len()], Nanos::ZERO);
-    let limit = Nanos::from_secs((14 + 12 + 6 * 5) * wanted as u64);
+    // A lost order to begin and one to end are waited for, because such a member gives signs of life.
+    let limit = Nanos::from_secs((14 + 12 + 6 * 5 + 2 * 60) * wanted as u64);
     let mut rounds = Vec::new();
     loop {
         let next = world.queue.first_key_value().map(|((at, _), _)| *at);
@@ -450,6 +451,15 @@ fn a_member_that_never_greets_leaves_no_files_on_others() {
 }
 
 #[test]
+fn a_login_may_take_longer_than_a_silence() {
+    let mut leader = leader_of_two();
+    assert_eq!(leader.step(Event::Time, SILENCE), []);
+    let named = leader.step(Event::Time, Nanos::from_secs(10));
+    assert!(matches!(&named[..], [Action::Say(0, _), Action::Say(1, _)]), "{named:?}");
+    assert!(is_lost(&leader.step(Event::Time, Nanos::from_secs(60)), 0));
+}
+
+#[test]
 fn each_host_that_refuses_is_named() {
     let mut leader = leader_of_two();
     let refused = |rank| Event::Ended(rank, format!("it ended with status {} (through ssh)", 254 + rank));
@@ -475,4 +485,73 @@ fn a_slow_layout_of_one_member_delays_the_start_of_all() {
     let begun = leader.step(Event::Answer(1, ready), late);
     let at = late.saturating_add(Nanos::from_millis(200));
     assert_eq!(begun, [0, 1].map(|rank| Action::Send(rank, Instruction::Go { at, round: 0 })));
+}
+
+/// A leader of two members whose workers run, and the time of their start.
+fn running() -> (Leader, Nanos) {
+    let mut leader = leader_of_two();
+    assert_eq!([0, 1].map(|rank| greet(&mut leader, rank)), [0, 2]);
+    let start = Nanos::from_millis(200);
+    for rank in [0, 1] {
+        leader.step(Event::Answer(rank, Answer::Ready { round: 0 }), Nanos::ZERO);
+    }
+    [0, 1].iter().for_each(|&rank| assert_eq!(beat(&mut leader, rank, start), []));
+    (leader, start)
+}
+
+fn beat(leader: &mut Leader, rank: usize, at: Nanos) -> Vec<Action> {
+    leader.step(Event::Answer(rank, Answer::Beat(Beat { at, stage: Stage::Running, ..Beat::default() })), at)
+}
+
+fn is_lost(actions: &[Action], rank: usize) -> bool {
+    actions.iter().any(|action| matches!(action, Action::Lost(lost, _) if *lost == rank))
+}
+
+#[test]
+fn a_member_that_is_slow_to_end_is_not_lost() {
+    let (mut leader, start) = running();
+    let after = |times: u64| start.saturating_add(Nanos(times * BEAT.get()));
+    // The first one is silent from the start on.
+    let mut said = Vec::new();
+    (1..=10).for_each(|times| said.extend(beat(&mut leader, 1, after(times))));
+    assert!(is_lost(&said, 0), "{said:?}");
+    assert!(matches!(said.last(), Some(Action::Send(1, Instruction::Stop { .. }))), "{said:?}");
+    // The other one needs 20 s to end.
+    (11..=50).for_each(|times| assert_eq!(beat(&mut leader, 1, after(times)), []));
+    leader.step(Event::Answer(1, Answer::Done(Box::default())), after(51));
+    let over = leader.step(Event::Ended(1, String::new()), after(52));
+    assert_eq!(over.last(), Some(&Action::Finish));
+    let outcome = leader.take_round();
+    assert!(outcome.members[1].finished.is_some() && outcome.members[1].lost.is_none(), "{outcome:?}");
+}
+
+#[test]
+fn a_member_that_falls_silent_at_its_end_is_lost() {
+    let (mut leader, start) = running();
+    let gone = start.saturating_add(BEAT);
+    leader.step(Event::Ended(0, "it was killed".to_owned()), gone);
+    beat(&mut leader, 1, gone);
+    assert_eq!(leader.due(), Some(gone.saturating_add(SILENCE)));
+    assert!(is_lost(&leader.step(Event::Time, gone.saturating_add(SILENCE)), 1));
+    // One that only gives signs of life is not waited for without end.
+    let (mut leader, start) = running();
+    leader.step(Event::Ended(0, "it was killed".to_owned()), start);
+    let lost = (1..).find(|&times| {
+        let actions = beat(&mut leader, 1, start.saturating_add(Nanos(times * BEAT.get())));
+        is_lost(&actions, 1)
+    });
+    assert_eq!(lost, Some(120), "a minute in beats");
+}
+
+#[test]
+fn a_leader_that_was_stopped_gives_no_one_up() {
+    let (mut leader, start) = running();
+    let away = Nanos::from_secs(60);
+    let back = start.saturating_add(away);
+    leader.was_stopped(away);
+    // What the other one said has not been read yet.
+    assert_eq!(beat(&mut leader, 0, back), []);
+    assert_eq!(beat(&mut leader, 1, back.saturating_add(Nanos::from_secs(1))), []);
+    let silent = back.saturating_add(SILENCE);
+    assert!(is_lost(&leader.step(Event::Time, silent), 0));
 }

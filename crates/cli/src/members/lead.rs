@@ -13,6 +13,8 @@ use sys::processes::signals::Watch;
 
 /// Longest wait before signals are looked for.
 const POLL: Duration = Duration::from_millis(50);
+/// Time between two looks after which this process itself was stopped, or had no processor.
+const STOPPED: Nanos = Nanos::SECOND;
 /// Signs of life of the leader in the time after which its members miss it.
 const SIGNS_OF_LIFE: u64 = 4;
 
@@ -46,6 +48,8 @@ pub(crate) struct Connections {
     seen_signals: u32,
     /// Time of the next sign of life to the members.
     alive_due: Nanos,
+    /// Time of the latest look at the members.
+    looked: Nanos,
     /// Where the members are, once a round is over.
     end: Option<RoundEnd>,
 }
@@ -60,7 +64,17 @@ pub(crate) enum RoundEnd {
 
 impl Connections {
     pub(crate) fn new(leader: Leader, connections: Vec<Connection>, arrivals: Arrivals, signals: Arc<Watch>) -> Self {
-        Connections { leader, connections, arrivals, signals, seen_signals: 0, alive_due: Nanos::ZERO, end: None }
+        let looked = now();
+        Connections {
+            leader,
+            connections,
+            arrivals,
+            signals,
+            seen_signals: 0,
+            alive_due: Nanos::ZERO,
+            looked,
+            end: None,
+        }
     }
 
     /// Leads until a round is over.
@@ -75,13 +89,15 @@ impl Connections {
     }
 
     pub(crate) fn again(&mut self, tasks: Vec<Task>, view: &mut dyn View) {
-        let actions = self.leader.again(tasks, now());
+        self.looked = now();
+        let actions = self.leader.again(tasks, self.looked);
         self.carry_out(actions, view);
     }
 
     /// Lets all members exit after the last round, and waits until they are gone.
     pub(crate) fn dismiss(mut self, view: &mut dyn View) {
-        let actions = self.leader.dismiss_all(now());
+        self.looked = now();
+        let actions = self.leader.dismiss_all(self.looked);
         self.carry_out(actions, view);
         while self.end != Some(RoundEnd::Gone) {
             self.one_event(view);
@@ -118,6 +134,11 @@ impl Connections {
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => (Event::Time, now()),
         };
+        let looked = std::mem::replace(&mut self.looked, now());
+        let away = self.looked.saturating_sub(looked);
+        if away > STOPPED {
+            self.leader.was_stopped(away);
+        }
         let mut actions = self.leader.step(event, at);
         if self.signals.count() > self.seen_signals && !actions.contains(&Action::Rest) {
             self.seen_signals += 1;

@@ -7,6 +7,8 @@ use cluster::{Answer, Beat, Instruction, Live, MemberEnd, MemberInterval, Stage,
 use measure::{Nanos, PerDirection};
 use run::{Event, Observer, Progress, Request, Start};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 
 /// Interval at which the workers' counters are read: how exactly amounts belong to a moment.
 pub(crate) const PROGRESS: Nanos = Nanos::from_millis(25);
@@ -46,6 +48,8 @@ pub(crate) struct Listener<'a> {
     latest: Beat,
     /// I/Os to which all workers go on after their runtime, from its arrival until the run has it.
     until: Option<u64>,
+    /// Once all workers have ended.
+    pulse: Option<Pulse>,
 }
 
 impl<'a> Listener<'a> {
@@ -63,6 +67,7 @@ impl<'a> Listener<'a> {
             due: now(),
             latest: Beat::default(),
             until: None,
+            pulse: None,
         }
     }
 
@@ -190,6 +195,8 @@ impl Observer for Listener<'_> {
             Event::Ended(progress) => {
                 self.progress(progress);
                 self.beat();
+                let beat = Beat { round: self.task.round, stage: self.stage, ..self.latest };
+                self.pulse = Pulse::begin(beat, self.task.beat);
             }
             Event::Report(so_far) => {
                 let _ = say(&Answer::Report(Box::new(so_far.clone())));
@@ -253,6 +260,38 @@ impl Observer for Listener<'_> {
     }
 }
 
+/// Gives signs of life from a thread, once there are no workers: on a slow machine the result takes a while.
+struct Pulse {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Pulse {
+    /// `None` without a thread for it: the result may still be made in time.
+    fn begin(beat: Beat, every: Nanos) -> Option<Self> {
+        let (stop, stopped) = channel::<()>();
+        let work = move || {
+            while stopped.recv_timeout(every.as_duration()) == Err(RecvTimeoutError::Timeout) {
+                let _ = say(&Answer::Beat(Beat { at: now(), ..beat }));
+            }
+        };
+        let thread = std::thread::Builder::new().spawn(work).ok()?;
+        Some(Pulse { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Pulse {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            // It says nothing after this: the result follows.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Time between two tasks in which a leader that says nothing is not gone.
+const PAUSE: Nanos = Nanos::from_secs(60);
 /// Length of the longest order in bytes: a task with its job files.
 const LONGEST_ORDER: usize = 128 << 20;
 
@@ -275,28 +314,23 @@ pub(crate) enum Input {
 }
 
 impl Orders {
+    /// Waits for an instruction. A leader that says nothing for too long is gone: a connection to a machine without power
+    /// or network may never end.
     pub(crate) fn wait(&mut self) -> Result<Input, Failure> {
-        self.next(None)
+        self.next(None, Nanos::ZERO)
     }
 
+    /// The same for some time, between two tasks: the leader may have other work there.
     pub(crate) fn within(&mut self, time: Nanos) -> Result<Input, Failure> {
-        let (seconds, rest) = (time.get() / Nanos::SECOND.get(), time.get() % Nanos::SECOND.get());
-        let timeout = Timespec {
-            tv_sec: i64::try_from(seconds).unwrap_or(i64::MAX),
-            tv_nsec: i64::try_from(rest).unwrap_or_default(),
-        };
-        self.next(Some(&timeout))
+        self.next(Some(now().saturating_add(time)), PAUSE)
     }
 
-    /// Takes an instruction that has arrived. A leader that says nothing for too long is gone: a connection to a machine
-    /// without power or network may never end.
+    /// Takes an instruction that has arrived.
     pub(crate) fn look(&mut self) -> Result<Input, Failure> {
-        let input = self.next(Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;
-        let is_alone = self.silence.is_some_and(|silence| now() > self.heard.saturating_add(silence));
-        Ok(if matches!(input, Input::Nothing) && is_alone { Input::End } else { input })
+        self.next(Some(Nanos::ZERO), Nanos::ZERO)
     }
 
-    fn next(&mut self, timeout: Option<&Timespec>) -> Result<Input, Failure> {
+    fn next(&mut self, until: Option<Nanos>, least_silence: Nanos) -> Result<Input, Failure> {
         loop {
             if let Some(end) = self.read[self.searched..].iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.read.drain(..=self.searched + end).collect();
@@ -317,8 +351,12 @@ impl Orders {
             }
             let stdin = std::io::stdin();
             let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
-            match poll(&mut asked, timeout) {
-                Ok(0) => return Ok(Input::Nothing),
+            let alone = self.silence.map(|silence| self.heard.saturating_add(silence.max(least_silence)));
+            let wake = [until, alone].into_iter().flatten().min();
+            match poll(&mut asked, wake.map(time_until).as_ref()) {
+                Ok(0) if alone.is_some_and(|at| now() >= at) => return Ok(Input::End),
+                Ok(0) if until.is_some_and(|at| now() >= at) => return Ok(Input::Nothing),
+                Ok(0) => continue,
                 Ok(_) => {}
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
@@ -332,6 +370,12 @@ impl Orders {
             }
         }
     }
+}
+
+fn time_until(at: Nanos) -> Timespec {
+    let left = at.saturating_sub(now()).get();
+    let (seconds, rest) = (left / Nanos::SECOND.get(), left % Nanos::SECOND.get());
+    Timespec { tv_sec: i64::try_from(seconds).unwrap_or(i64::MAX), tv_nsec: i64::try_from(rest).unwrap_or_default() }
 }
 
 /// Sends an answer to the leader.
