@@ -1,23 +1,33 @@
 //! `plumb cluster`, `fio --client` and `iozone -+m` on three machines with their own clocks (`network`), and one of
 //! them stopped, killed or cut off. On request only: `make guests` runs it.
 
-use super::network::{Answer, COUNT, Machines, NETWORK, Offset, Question};
+use super::network::{Answer, COUNT, KEEPS, Machines, NETWORK, Offset, Question};
 use house::Cases;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+/// Time between two reads of a job.
+const INTERVAL: i64 = 20 * MILLISECOND;
 /// Error of a start that needs no explanation by the clocks.
 const MILLISECOND: i64 = 1_000_000;
 /// `--silence` of the runs in which a machine is lost.
 const SILENCE: Duration = Duration::from_secs(5);
 /// No one waits longer than that and this.
 const GRACE: Duration = Duration::from_secs(3);
+/// `--silence` of iozone's clusters.
+const SILENCE_OF_IOZONE: Duration = Duration::from_secs(60);
+/// Time in which a test is given and answered.
+const ASKING: Duration = Duration::from_secs(1);
 /// The machine that is lost; the first one leads.
 const LOST: usize = 3;
 
+/// Waits until a machine has no process of plumb, for a minute and a half at most.
+const UNTIL_NONE_IS_LEFT: &str = "for time in $(seq 300); do pgrep -x plumb >/dev/null || break; sleep 0.3; done";
+
 /// How leader and members find each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Carrier {
     /// `plumb cluster --hosts`.
     Ssh,
@@ -68,9 +78,11 @@ pub(super) fn group() -> Cases {
     add("the_others_go_on_with_partial", Box::new(go_on));
     add("that_lose_their_leader_end", Box::new(lose_leader));
     add("survey", Box::new(survey));
-    add("iozone", Box::new(iozone));
+    add("iozone", Box::new(|machines| iozone(machines, Carrier::Ssh)));
+    add("iozone::Join", Box::new(|machines| iozone(machines, Carrier::Join)));
     add("iozone::Cut", Box::new(lose_of_iozone));
     add("real_fio_is_named", Box::new(real_fio));
+    add("durable", Box::new(durable));
     cases
 }
 
@@ -140,56 +152,80 @@ fn nanoseconds(of: &Value) -> i64 {
     of.as_i64().unwrap_or_else(|| panic!("{of} are no nanoseconds"))
 }
 
-/// Clocks and starts as shown, against those that qemu saw: each clock within the bound that is shown with it, and in one
-/// run of three the starts within a millisecond or that bound. In the others a processor may have done something else
-/// between the time that is noted and the I/O. The clock of the last machine gains `ppm` millionths.
+/// What a run showed of a member's clock and start, against what qemu saw.
+#[derive(Clone, Copy, Debug)]
+struct Shown {
+    /// How far the offset is from the true one, beyond what is known of that, and the bound that is shown with it.
+    off: i64,
+    bound: i64,
+    /// How far its start is from the true one, after the first start of all, and the bound of that.
+    late: i64,
+    late_bound: i64,
+}
+
+/// Clocks and starts as shown, against those that qemu saw: each clock within the bound that is shown with it, and in
+/// one run of three the starts within a millisecond, or that bound where it is larger. In the others a processor may
+/// have done something else between the time that is noted and the I/O. The clock of the last machine gains `ppm`
+/// millionths.
 fn clocks(machines: &mut Machines, carrier: Carrier, ppm: i64) {
     machines.run(COUNT, &format!("/busybox adjtimex -q -f {}", ppm << 16));
-    let (mut wrong, mut late_most) = (Vec::new(), Vec::new());
-    for run in 1..=3 {
-        let (job, sector) = job(machines, 2);
-        let seen: Vec<usize> = (1..=COUNT).map(|number| machines.reads(number).len()).collect();
-        let before = machines.clocks();
-        let answer = begin(machines, carrier, "--json", &job).answer();
-        let after = machines.clocks();
-        let found = document(&answer);
-        let first = |number: usize| {
-            let reads = machines.reads(number);
-            reads[seen[number - 1]..]
-                .iter()
-                .find(|read| read.1 == sector)
-                .unwrap_or_else(|| panic!("m{number}: no read"))
-                .0
-        };
-        let starts: Vec<i64> = (1..=COUNT).map(first).collect();
-        let earliest = *starts.iter().min().unwrap();
-        let members = found["each"].as_array().unwrap();
-        let mut beyond = 0;
-        for (at, member) in members.iter().enumerate() {
-            assert_eq!(member["host"], format!("m{}", at + 1), "{member}");
-            let (shown, bound) = (nanoseconds(&member["clock_offset_ns"]), nanoseconds(&member["clock_error_ns"]));
-            let late = nanoseconds(&member["start_late_ns"]) - (starts[at] - earliest);
-            let ((first, first_error), (last, last_error)) = (relative(&before, at), relative(&after, at));
-            let (least, most) = (first.min(last), first.max(last));
-            let off = (shown - most).max(least - shown).max(0);
-            let known = first_error.max(last_error);
-            println!(
-                "{carrier:?} {ppm} ppm, run {run}, m{}: offset {shown} ± {bound} ns, true {least} to {most} ± {known}, off {off}; \
-                 start after {} ns, true {}, off {late}",
-                at + 1,
-                member["start_late_ns"],
-                starts[at] - earliest
-            );
-            if off > bound + known {
-                wrong.push(format!("run {run}, m{}: {off} ns beyond the bound {bound} ± {known}", at + 1));
-            }
-            let allowed = nanoseconds(&found["start"]["clock_error_ns"]).max(MILLISECOND);
-            beyond = beyond.max(late.abs() - allowed);
-        }
-        late_most.push(beyond);
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(late_most.iter().any(|&beyond| beyond <= 0), "ns beyond the bound: {late_most:?}");
+    let run = |run: usize| clocks_of(machines, carrier, ppm, run);
+    let runs: Vec<Vec<Shown>> = (1..=3).map(run).collect();
+    let all: Vec<&Shown> = runs.iter().flatten().collect();
+    let known = all.iter().filter(|shown| shown.bound <= MILLISECOND).count();
+    let worst = all.iter().map(|shown| shown.bound).max().unwrap();
+    let allowed = |shown: &Shown| shown.late.abs() <= shown.late_bound.max(MILLISECOND);
+    let together = runs.iter().filter(|run| run.iter().all(allowed)).count();
+    let within = |run: &&Vec<Shown>| run.iter().all(|shown| shown.late.abs() <= MILLISECOND);
+    println!(
+        "{carrier:?} {ppm} ppm: {known} of {} clocks are judged by 1 ms, the others by the bound that is shown, at most \
+         {worst} ns; the starts are right within 1 ms or it in {together} of 3 runs, within 1 ms in {}",
+        all.len(),
+        runs.iter().filter(within).count()
+    );
+    assert!(all.iter().all(|shown| shown.off <= shown.bound), "{runs:#?}");
+    assert!(together > 0, "{runs:#?}");
+}
+
+/// The clocks and starts of one run.
+fn clocks_of(machines: &Machines, carrier: Carrier, ppm: i64, run: usize) -> Vec<Shown> {
+    let (job, sector) = job(machines, 2);
+    let seen: Vec<usize> = (1..=COUNT).map(|number| machines.reads(number).len()).collect();
+    let before = machines.clocks();
+    let answer = begin(machines, carrier, "--json", &job).answer();
+    let after = machines.clocks();
+    let found = document(&answer);
+    // Each I/O has its time after the start, so the one that was least late shows it best.
+    let start = |number: usize| {
+        let interval = INTERVAL - if number == COUNT { ppm * INTERVAL / 1_000_000 } else { 0 };
+        let reads = machines.reads(number);
+        // The contents of some blocks are read after the job.
+        let own = reads[seen[number - 1]..].iter().skip_while(|read| read.1 != sector).zip(0..);
+        let own = own.take_while(|(read, at)| read.1 == sector + at * 8);
+        let begun = own.map(|(read, at)| read.0 - i64::try_from(at).unwrap() * interval);
+        begun.min().unwrap_or_else(|| panic!("m{number}: no read"))
+    };
+    let starts: Vec<i64> = (1..=COUNT).map(start).collect();
+    let earliest = *starts.iter().min().unwrap();
+    // That of a time between two members.
+    let late_bound = nanoseconds(&found["start"]["clock_error_ns"]);
+    let shown = |(at, member): (usize, &Value)| {
+        assert_eq!(member["host"], format!("m{}", at + 1), "{member}");
+        let (offset, bound) = (nanoseconds(&member["clock_offset_ns"]), nanoseconds(&member["clock_error_ns"]));
+        let late = nanoseconds(&member["start_late_ns"]) - (starts[at] - earliest);
+        let ((first, first_error), (last, last_error)) = (relative(&before, at), relative(&after, at));
+        let (least, most, known) = (first.min(last), first.max(last), first_error.max(last_error));
+        let off = (offset - most).max(least - offset).max(0);
+        println!(
+            "{carrier:?} {ppm} ppm, run {run}, m{}: offset {offset} ± {bound} ns, true {least} to {most} ± {known}, off {off}; \
+             start after {} ns, true {}, off {late}",
+            at + 1,
+            member["start_late_ns"],
+            starts[at] - earliest
+        );
+        Shown { off: off - known, bound, late, late_bound }
+    };
+    found["each"].as_array().unwrap().iter().enumerate().map(shown).collect()
 }
 
 /// What is said of the cluster in the document of a run.
@@ -199,7 +235,8 @@ fn document(answer: &Answer) -> Value {
     let from = text.find('{').unwrap_or_else(|| panic!("{answer:?}"));
     let mut documents = serde_json::Deserializer::from_str(&text[from..]).into_iter::<Value>();
     let found = documents.next().unwrap().unwrap_or_else(|error| panic!("{error}: {text}"));
-    ["cluster", "plumb"].iter().find_map(|key| found.get(key).cloned()).unwrap_or_else(|| panic!("{text}"))
+    let own = found.get("cluster").or_else(|| found.get("plumb")?.get("cluster"));
+    own.cloned().unwrap_or_else(|| panic!("{text}"))
 }
 
 /// Waits until a machine reads this sector, in a read that it had not done when there were `seen` ones.
@@ -213,15 +250,49 @@ fn wait_for_read(machines: &Machines, number: usize, sector: u64, seen: usize) {
     std::thread::sleep(Duration::from_secs(2));
 }
 
-/// A run of a minute, and the time at which the fault came.
-fn begin_and_lose(machines: &mut Machines, carrier: Carrier, options: &str, fault: Fault) -> (Question, Instant) {
+/// A run of a minute that has begun on all machines.
+fn begin_long(machines: &Machines, carrier: Carrier, options: &str) -> Question {
     let (job, sector) = job(machines, 60);
     let seen = machines.reads(LOST).len();
     let run = begin(machines, carrier, &format!("--silence {}s {options}", SILENCE.as_secs()), &job);
     wait_for_read(machines, LOST, sector, seen);
+    run
+}
+
+/// A run of a minute, and the time at which the fault came.
+fn begin_and_lose(machines: &mut Machines, carrier: Carrier, options: &str, fault: Fault) -> (Question, Instant) {
+    let run = begin_long(machines, carrier, options);
     let begun = Instant::now();
     harm(machines, LOST, fault);
     (run, begun)
+}
+
+/// How long a run that loses a member may go on: its silence, and 3 s. A busy emulated processor needs longer than that
+/// to make a result; then it is twice the time in which a run ends whose members are all there.
+fn limit(machines: &mut Machines, carrier: Carrier, silence: Duration) -> Duration {
+    static ENDINGS: Mutex<BTreeMap<Carrier, Duration>> = Mutex::new(BTreeMap::new());
+    let known = ENDINGS.lock().unwrap().get(&carrier).copied();
+    let ending = known.unwrap_or_else(|| {
+        let run = begin_long(machines, carrier, "");
+        let leader = match carrier {
+            Carrier::Ssh => "cluster --hosts",
+            Carrier::Join => "cluster --lead",
+            Carrier::Client => "fio --client",
+        };
+        let begun = Instant::now();
+        machines.run(1, &format!("pkill -INT -o -f 'plumb {leader}'"));
+        let answer = run.answer();
+        let took = begun.elapsed();
+        assert_ne!(answer.status, 0, "{answer:?}");
+        heal(machines);
+        took
+    });
+    ENDINGS.lock().unwrap().insert(carrier, ending);
+    let grace = GRACE.max(2 * ending);
+    println!(
+        "{carrier:?}: a run ends {ending:?} after a signal; one that loses a member has {silence:?} and {grace:?}"
+    );
+    silence + grace
 }
 
 fn harm(machines: &mut Machines, number: usize, fault: Fault) {
@@ -234,11 +305,21 @@ fn harm(machines: &mut Machines, number: usize, fault: Fault) {
 
 /// The lost machine is named, the results of the others are there, and the run ends in time.
 fn lose(machines: &mut Machines, carrier: Carrier, fault: Fault) {
+    let limit = limit(machines, carrier, SILENCE);
     let (run, begun) = begin_and_lose(machines, carrier, "", fault);
+    let is_left = if carrier == Carrier::Client { "pgrep -P $(cat /tmp/server)" } else { "pgrep -x plumb" };
+    let wait = format!("for time in $(seq 300); do {is_left} || exit 0; sleep 0.3; done; exit 1");
+    // One that is cut off ends alone.
+    let lost = (fault == Fault::Cut).then(|| (machines.ask(LOST, &wait), Instant::now()));
+    let named = || run.errors().contains("it said nothing for 5s") || run.now().is_some();
+    while !named() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let named = begun.elapsed();
     let answer = run.answer();
     let took = begun.elapsed();
-    println!("{fault:?} {carrier:?}: ended {took:?} after it\n{}{}", answer.errors, answer.output);
-    assert!(took < SILENCE + GRACE, "{took:?}");
+    println!("{fault:?} {carrier:?}: named {named:?} after it, ended {took:?}\n{}{}", answer.errors, answer.output);
+    assert!(named < SILENCE + GRACE && took < limit, "named {named:?}, ended {took:?}, limit {limit:?}: {answer:?}");
     assert_eq!(answer.status, 1, "{answer:?}");
     assert!(answer.errors.contains("m3") && answer.errors.contains("it said nothing for 5s"), "{answer:?}");
     match carrier {
@@ -255,12 +336,11 @@ fn lose(machines: &mut Machines, carrier: Carrier, fault: Fault) {
     if fault == Fault::Killed {
         return;
     }
-    // What was lost ends, too; one that is cut off does so alone.
     machines.resume(LOST);
-    let begun = Instant::now();
-    let is_left = if carrier == Carrier::Client { "pgrep -P $(cat /tmp/server)" } else { "pgrep -x plumb" };
-    machines.run(LOST, &format!("for time in $(seq 1000); do {is_left} || exit 0; sleep 0.1; done; exit 1"));
-    println!("{fault:?} {carrier:?}: the lost one ended {:?} later", begun.elapsed());
+    let (lost, begun) = lost.unwrap_or_else(|| (machines.ask(LOST, &wait), Instant::now()));
+    let answer = lost.answer();
+    println!("{fault:?} {carrier:?}: the lost one ended at most {:?} later", begun.elapsed());
+    assert_eq!(answer.status, 0, "it goes on: {answer:?}");
 }
 
 /// With --partial the others have their time, and their results are shown.
@@ -279,18 +359,18 @@ fn go_on(machines: &mut Machines) {
 /// Members whose leader has no power any more end, and keep their results.
 fn lose_leader(machines: &mut Machines) {
     for carrier in [Carrier::Ssh, Carrier::Join] {
-        let (job, sector) = job(machines, 20);
-        let seen = machines.reads(LOST).len();
-        let _ = begin(machines, carrier, "--silence 5s", &job);
-        wait_for_read(machines, LOST, sector, seen);
+        let limit = limit(machines, carrier, SILENCE);
+        let _ = begin_long(machines, carrier, "");
         let begun = Instant::now();
         machines.kill(1);
-        let wait = "for time in $(seq 1500); do pgrep -x plumb >/dev/null || break; sleep 0.1; done; ls /root /tmp/work; pgrep -af plumb";
-        let asked: Vec<Question> = [2, 3].iter().map(|&number| machines.ask(number, wait)).collect();
+        let wait = format!("{UNTIL_NONE_IS_LEFT}; ls /root /tmp/work; pgrep -af plumb");
+        let asked: Vec<Question> = [2, 3].iter().map(|&number| machines.ask(number, &wait)).collect();
         for question in asked {
             let answer = question.answer();
-            println!("{carrier:?}: {:?} after its leader\n{}", begun.elapsed(), answer.output);
+            let took = begun.elapsed();
+            println!("{carrier:?}: {took:?} after its leader\n{}", answer.output);
             assert!(answer.output.contains("plumb-cluster-member-"), "{answer:?}");
+            assert!(took < limit + 2 * ASKING, "{took:?}, limit {limit:?}");
         }
         heal(machines);
     }
@@ -309,18 +389,28 @@ fn iozone_words(size: &str) -> String {
     format!("cat >/tmp/hosts <<END\n{hosts}END\nplumb iozone -+m /tmp/hosts -t 3 -i 0 -i 1 -r 64k -s {size}")
 }
 
-fn iozone(machines: &mut Machines) {
-    let answer = machines.run(1, &iozone_words("4m"));
+fn iozone(machines: &mut Machines, carrier: Carrier) {
+    let answer = match carrier {
+        Carrier::Join => {
+            let secret = "--secret-file /etc/plumb_secret";
+            let member = |rank: usize| format!("plumb cluster --join m1 --rank {rank} {secret}");
+            (1..COUNT).for_each(|rank| drop(machines.ask(rank + 1, &member(rank))));
+            machines
+                .run(1, &format!("plumb cluster --lead 3 --join m1 --rank 0 {secret} iozone -i 0 -i 1 -r 64k -s 4m"))
+        }
+        _ => machines.run(1, &iozone_words("4m")),
+    };
     println!("{}", answer.output);
     for line in ["Children see throughput for  3 initial writers", "Children see throughput for  3 readers"] {
         assert!(answer.output.contains(line), "{answer:?}");
     }
-    for answer in each(machines, "ls -A /tmp/work") {
+    for answer in each(machines, &format!("{UNTIL_NONE_IS_LEFT}; ls -A /tmp/work")) {
         assert_eq!(answer.output, "", "files of children are removed");
     }
 }
 
 fn lose_of_iozone(machines: &mut Machines) {
+    let limit = limit(machines, Carrier::Ssh, SILENCE_OF_IOZONE);
     let run = machines.ask(1, &iozone_words("200m -+O 50"));
     let begun = Instant::now();
     let is_at_work = || machines.run(LOST, "find /tmp/work -size +64k").output.len() > 1;
@@ -332,7 +422,7 @@ fn lose_of_iozone(machines: &mut Machines) {
     let answer = run.answer();
     let took = begun.elapsed();
     println!("iozone: ended {took:?} after it\n{}{}", answer.errors, answer.output);
-    assert!(took < Duration::from_secs(63), "{took:?}");
+    assert!(took < limit, "{took:?}, limit {limit:?}");
     assert!(answer.status == 1 && answer.errors.contains("m3"), "{answer:?}");
 }
 
@@ -350,4 +440,33 @@ fn real_fio(machines: &mut Machines) {
     assert!(said.contains("fio"), "{said}");
     // The addresses are those of the network, so neither was asked on one machine.
     assert!(said.contains(NETWORK), "{said}");
+}
+
+/// What a machine wrote until its power was cut, as acknowledged to another machine.
+fn durable(machines: &mut Machines) {
+    let secret = "--secret-file /etc/plumb_secret";
+    let _ = machines.ask(1, &format!("plumb durable --serve /tmp/acks {secret}"));
+    let refused = "plumb durable /dev/nvme0n1 --witness /dev/null --record 4k 2>&1";
+    let consent = machines.run(KEEPS, &format!("{refused} | sed -n 's/.*add --overwrite \\([^ ]*\\).*/\\1/p'")).output;
+    let words = format!("--witness m1 --record 4k {secret} --overwrite {}", consent.trim());
+    let writer = machines.ask(KEEPS, &format!("plumb durable /dev/nvme0n1 {words}"));
+    let begun = Instant::now();
+    let count = || machines.run(1, "wc -l </tmp/acks || echo 0").output.trim().parse::<u32>().unwrap_or_default();
+    while count() < 500 {
+        assert!(writer.now().is_none() && begun.elapsed() < Duration::from_secs(120), "{:?}", writer.now());
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    machines.kill(KEEPS);
+    let acks = machines.run(1, "cat /tmp/acks").output;
+    machines.start(KEEPS);
+    machines.wait_until_up(KEEPS);
+    machines.put(KEEPS, "acks", &acks);
+    let judge = |file: &str| machines.ask(KEEPS, &format!("plumb durable --after-cut {file} /dev/nvme0n1")).answer();
+    let answer = judge("/share/acks");
+    println!("{}{}", answer.errors, answer.output);
+    assert!(answer.status == 0 && answer.output.contains("Yes: all"), "{answer:?}");
+    // The same file after the disk has lost what it was given.
+    machines.run(KEEPS, "dd if=/dev/zero of=/dev/nvme0n1 bs=1M count=44 oflag=direct");
+    let answer = judge("/share/acks");
+    assert!(answer.status == 1, "{answer:?}");
 }

@@ -18,6 +18,8 @@ pub(super) const COUNT: usize = 3;
 pub(super) const NETWORK: &str = "10.213.78";
 /// Reads of a disk by which a clock is measured, one after the other.
 const CLOCK_READS: usize = 60;
+/// The machine with a disk of which the data stay when its power is cut: `/dev/nvme0n1`.
+pub(super) const KEEPS: usize = 3;
 /// A guest on a busy machine boots in a minute.
 const BOOT: Duration = Duration::from_secs(240);
 
@@ -83,7 +85,13 @@ impl Machines {
         let port = 20_000 + std::process::id() % 40_000;
         let mut command = Command::new(format!("{PROJECT}/tools/guest"));
         command.arg("run").arg(&share).args(["virtio", &format!("net:{number}")]);
-        command.env("GUEST_NETWORK", format!("230.0.0.1:{port}")).env("GUEST_LIMIT", "3600");
+        command.env("GUEST_NETWORK", format!("230.0.0.1:{port}")).env("GUEST_LIMIT", "7200");
+        if number == KEEPS {
+            let kept = self.place.join("kept");
+            fs::File::options().create(true).append(true).open(&kept).unwrap().set_len(64 << 20).unwrap();
+            let drive = format!("-drive if=none,id=kept,format=raw,cache=unsafe,file={}", kept.display());
+            command.env("GUEST_WORDS", format!("{drive} -device nvme,drive=kept,serial=PLUMBKEPT"));
+        }
         let log = fs::File::create(share.join("tool")).unwrap();
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         self.guests[number - 1] = Some(command.spawn().unwrap());
@@ -110,6 +118,11 @@ impl Machines {
         fs::write(share.join(&name), script).unwrap();
         fs::rename(share.join(&name), share.join("ask").join(&name)).unwrap();
         Question { answers: share.join("answers"), name }
+    }
+
+    /// Gives a machine a file, which is below its /share.
+    pub(super) fn put(&self, number: usize, name: &str, text: &str) {
+        fs::write(self.share(number).join(name), text).unwrap();
     }
 
     /// A number that was not given before.
@@ -231,6 +244,11 @@ impl Question {
     pub(super) fn now(&self) -> Option<Answer> {
         let status = self.read("status").trim().parse().ok()?;
         Some(Answer { status, output: self.read("out"), errors: self.read("err") })
+    }
+
+    /// What it has printed as errors until now.
+    pub(super) fn errors(&self) -> String {
+        self.read("err")
     }
 
     fn read(&self, kind: &str) -> String {
