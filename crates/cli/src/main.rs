@@ -37,6 +37,7 @@ mod survey;
 mod versus;
 #[cfg(feature = "live")]
 mod watch;
+mod why;
 
 // Every file names them as its own.
 use session::{failure, output, remarks, result_file, safe_files, streams, width};

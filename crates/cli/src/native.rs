@@ -38,6 +38,7 @@ Examples:
   plumb versus --a /mnt/old --b /mnt/new -- job.fio    which one is faster? in turns, until decided
   plumb cluster --hosts 'node[1-4]' fio job.fio  the same job on four machines at once
   plumb durable /data --witness otherhost        what does a power cut lose?
+  plumb why --pid 4711            where does the time of a program's I/O go?
   plumb calibrate                 how much of a latency is plumb's own?
   plumb explain run.json          the equations that a true result satisfies, with its numbers
   plumb model sweep.json          access time, transfer rate, and the best number of users
@@ -86,6 +87,7 @@ enum Command {
     Plot(crate::report::plot::PlotArgs),
     #[cfg(feature = "live")]
     Watch(crate::watch::WatchArgs),
+    Why(crate::why::WhyArgs),
     #[cfg(feature = "store")]
     History(crate::store::history::HistoryArgs),
     #[cfg(feature = "store")]
@@ -148,6 +150,7 @@ impl Command {
             Command::Plot(args) => crate::report::plot::run(args),
             #[cfg(feature = "live")]
             Command::Watch(args) => crate::watch::run(args),
+            Command::Why(args) => crate::why::run(args),
             #[cfg(feature = "store")]
             Command::History(args) => crate::store::history::run(args),
             #[cfg(feature = "store")]

@@ -53,4 +53,5 @@ mod terminal;
 mod turns;
 mod verify;
 mod versus;
+mod why;
 mod workload;

@@ -75,6 +75,7 @@ const STATUSES: &[(&str, &str, i32)] = &[
     ("cluster", "--local 2 fio --name=a --ioengine=sim --size=1m --rw=read", 0),
     ("cluster", "fio --name=a --ioengine=sim --size=1m", 1),
     ("cluster merge", "none.txt", 1),
+    ("why", "--pid 0", 1),
 ];
 
 /// Statuses of the document that other tests show: signals, the terminal of `watch`, and what takes a minute.
@@ -93,6 +94,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("versus", "1"),              // a_closed_pipe_ends_every_command_quietly
     ("cluster", "128 + signal"),  // cluster::an_interrupt_ends_all_members_and_keeps_their_results
     ("cluster merge", "0"),       // cluster::results_of_members_are_merged_again_from_their_files
+    ("why", "0"),                 // why::direct_reads_are_counted_and_wait_for_the_device
+    ("why", "128 + signal"),      // why::an_interrupt_ends_the_recording_with_what_it_has
     ("versus", "128 + signal"),   // versus::an_interrupt_keeps_the_complete_rounds
 ];
 
@@ -108,6 +111,7 @@ const CELLS: &[(&str, &str)] = &[
     ("ask", "ask {} --list"),
     ("calibrate", "calibrate {} --engine sim"),
     ("durable", "durable {} --after-cut acks disk --storage-only"),
+    ("why", "why {} -- true"),
     ("parse", "parse {} sweep.csv"),
     ("grade", "grade {} sweep.csv"),
     ("check", "check {} sweep.csv"),
@@ -218,6 +222,10 @@ fn stage_with_store() -> Place {
 
 /// Says what is wrong with a cell, if anything is.
 fn wrong_with(words: &str, option: &str, works: bool) -> Option<String> {
+    if words.starts_with("why") && !rustix::process::geteuid().is_root() {
+        // why::without_root_it_is_refused_with_what_would_work
+        return None;
+    }
     let place = stage_with_store();
     if words.starts_with("durable") {
         crate::durable::write_until_killed(&place, "fsync");

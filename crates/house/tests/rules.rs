@@ -41,6 +41,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("cluster", 3),
     ("iozone", 3),
     ("monitor", 3),
+    ("observe", 3),
     ("formats", 3),
     ("analysis", 3),
     ("survey", 4),

@@ -30,6 +30,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "gate", holds: "a verdict; give the results that were judged", rows: none },
     Command { name: "calibrate", holds: "what plumb adds to latencies; plumb explain has it of a result", rows: none },
     Command { name: "durable", holds: "what a power cut has left of acknowledged writes", rows: none },
+    Command { name: "why", holds: "where the time of a program's I/O went", rows: none },
     Command { name: "check", holds: "remarks; give the results that were checked", rows: none },
     Command { name: "explain", holds: "equations; give the results that were explained", rows: none },
     Command { name: "report", holds: "a page; give the results that it shows", rows: none },

@@ -27,6 +27,7 @@ pub(super) const COMMANDS: &[&str] = &[
     "survey",
     "versus",
     "watch",
+    "why",
 ];
 
 /// Each command with the others that its production code names, files of its folder and its `mod.rs` alike.

@@ -1,0 +1,158 @@
+//! `plumb why`: where the time of the I/O of any program goes.
+//!
+//! Owns the command line, the loop and the exit status. `observe` records and sums up, `sentences` says what would help,
+//! `shown` and `document` print it.
+
+mod document;
+mod sentences;
+mod shown;
+
+use crate::failure::{Failure, signal_status};
+use crate::streams::OutputArgs;
+use measure::Nanos;
+use observe::{Going, Recording, Seen, Summary};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use sys::files::mounts;
+use sys::processes::signals::Watch;
+
+/// See where the time of a program's I/O goes: cache, file system, throttle, queue, device
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "plumb why --pid PID [OPTIONS]\n       plumb why --cgroup GROUP [OPTIONS]\n       plumb why --device DEVICE [OPTIONS]\n       plumb why [OPTIONS] -- COMMAND...",
+    long_about = "\
+Records what a program that plumb did not start reads, writes and syncs, and divides the time of each call: page cache, file system, waits, journal, dirty limit, throttle, tags, scheduler, device, waking up. Then it says whether a faster disk would help. It reads events of the kernel and needs root.",
+    after_help = "\
+Examples:
+  plumb why --pid 4711 --for 30s       a process, its threads and children
+  plumb why -- pg_dump bench           a command, from its start to its end
+  plumb why --cgroup system.slice/postgresql.service
+  plumb why --device nvme0n1           all programs on a device
+
+Ctrl-C ends the recording, and what was recorded is shown.
+More: docs/why.md
+Exit status: 0 recorded; 1 an error; 128 + signal, with what was recorded"
+)]
+pub(crate) struct WhyArgs {
+    /// Process to record, with its threads and all that it starts
+    #[arg(long, value_name = "PID", conflicts_with_all = ["cgroup", "device", "command"], required_unless_present_any = ["cgroup", "device", "command"])]
+    pid: Option<u32>,
+    /// Control group whose processes are recorded: a directory, or its name below the root of the groups
+    #[arg(long, value_name = "GROUP", conflicts_with_all = ["device", "command"])]
+    cgroup: Option<PathBuf>,
+    /// Block device or partition: all programs on it
+    #[arg(long, value_name = "DEVICE", conflicts_with = "command")]
+    device: Option<PathBuf>,
+    /// Time of the recording; a command is recorded to its end [default: 10s]
+    #[arg(long = "for", value_name = "TIME", value_parser = time, conflicts_with = "command")]
+    limit: Option<Nanos>,
+    /// Command to start and record
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+    #[command(flatten)]
+    written: OutputArgs,
+}
+
+/// Time of a recording without `--for`.
+const USUAL: Nanos = Nanos(10_000_000_000);
+/// Time between two readings of the events.
+const STEP: Duration = Duration::from_millis(20);
+
+/// A recording with what was recorded, and what follows from it.
+pub(super) struct Answer {
+    /// The target in words.
+    pub(super) target: String,
+    pub(super) seen: Seen,
+    pub(super) summary: Summary,
+    /// True for all programs on a device.
+    pub(super) is_device: bool,
+    /// True if there was no room for more.
+    pub(super) is_full: bool,
+}
+
+/// Records and shows.
+pub(crate) fn run(args: &WhyArgs) -> Result<u8, Failure> {
+    let mut out = args.written.open()?;
+    let signals = Watch::begin()?;
+    let mut recording = begin(args, args.written.streams.json && out.is_stdout())?;
+    let target = target(args);
+    let limit = args.command.is_empty().then_some(args.limit.unwrap_or(USUAL));
+    if let Some(limit) = limit {
+        let time = measure::text::time(limit.as_f64());
+        args.written.streams.verbosity().remark(&format!("plumb: why: recording {target} for {time}; Ctrl-C ends it"));
+    }
+    let begun = Instant::now();
+    let is_full = loop {
+        match recording.step()? {
+            Going::On if signals.caught().is_some() => break false,
+            Going::On if limit.is_some_and(|limit| begun.elapsed() >= Duration::from_nanos(limit.0)) => break false,
+            Going::On => std::thread::sleep(STEP),
+            Going::Ended => break false,
+            Going::Full => break true,
+        }
+    };
+    let seen = recording.end()?;
+    let summary = Summary::of(&seen.ios, seen.cost.time);
+    let answer = Answer { target, seen, summary, is_device: args.device.is_some(), is_full };
+    let text = if args.written.streams.json { document::document(&answer)? } else { shown::shown(&answer, args) };
+    out.write(&text)?;
+    Ok(signals.caught().map_or(0, signal_status))
+}
+
+fn begin(args: &WhyArgs, is_document_on_stdout: bool) -> Result<Recording, Failure> {
+    let failed = |error: observe::ObserveError| Failure::new(format!("why: {error}"));
+    let begun = match (args.pid, &args.cgroup, &args.device) {
+        (Some(pid), ..) => Recording::of_process(pid),
+        (_, Some(group), _) => Recording::of_group(&group_directory(group)?),
+        (.., Some(device)) => Recording::of_device(device),
+        _ => {
+            let mut words = args.command.iter();
+            let program = words.next().ok_or_else(|| Failure::new("why: name a command after --"))?;
+            let mut command = Command::new(program);
+            command.args(words);
+            if is_document_on_stdout {
+                // Standard output is for the document alone.
+                command.stdout(Stdio::from(std::io::stderr()));
+            }
+            Recording::of_command(command)
+        }
+    };
+    begun.map_err(failed)
+}
+
+/// The directory of a control group.
+fn group_directory(group: &Path) -> Result<PathBuf, Failure> {
+    let has_processes = |directory: &Path| directory.join("cgroup.procs").exists();
+    if has_processes(group) {
+        return Ok(group.to_owned());
+    }
+    let name = group.strip_prefix("/").unwrap_or(group);
+    let roots = mounts::read(Path::new("/"))?.into_iter().filter(|mount| mount.kind.starts_with("cgroup"));
+    let mut candidates = roots.map(|mount| mount.point.join(name));
+    let missing = "there is no such control group; `cat /proc/PID/cgroup` shows the one of a process";
+    candidates.find(|directory| has_processes(directory)).ok_or_else(|| Failure::at(group, missing))
+}
+
+fn target(args: &WhyArgs) -> String {
+    match (args.pid, &args.cgroup, &args.device) {
+        (Some(pid), ..) => {
+            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            format!("{} (process {pid})", name.trim_end())
+        }
+        (_, Some(group), _) => group.display().to_string(),
+        (.., Some(device)) => device.display().to_string(),
+        _ => {
+            let words = args.command.iter().map(|word| measure::text::shell_word(&word.to_string_lossy()));
+            words.collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+fn time(word: &str) -> Result<Nanos, String> {
+    crate::members::time(word).and_then(|time| match time {
+        Nanos::ZERO => Err("a recording of no time has no I/O; write a time like 10s".to_owned()),
+        time => Ok(time),
+    })
+}

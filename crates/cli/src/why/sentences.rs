@@ -1,0 +1,139 @@
+//! The two sentences at the end: where the time goes, and what would help. Each follows from sums of parts.
+
+use super::Answer;
+use measure::text;
+use observe::{Part, Reach};
+use sys::processes::cgroup::IoLimit;
+
+/// A share of time that is worth nothing.
+const LITTLE: f64 = 0.1;
+
+/// Parts that a faster disk may shorten, but by an unknown amount.
+const UNKNOWN: [Part; 7] =
+    [Part::Journal, Part::DirtyLimit, Part::Tags, Part::Scheduler, Part::Stack, Part::Wait, Part::NotSeen];
+
+/// Two sentences, or one.
+pub(super) fn sentences(answer: &Answer) -> Vec<String> {
+    let sum = answer.summary.parts.sum();
+    if sum.is_zero() {
+        return vec![nothing(answer)];
+    }
+    let share = |part: Part| answer.summary.parts[part].as_f64() / sum.as_f64();
+    let largest = answer.summary.parts.largest();
+    let of_what = if answer.is_device { "the device's I/Os" } else { "its I/Os" };
+    let mut first = format!("{} of the time of {of_what} is {}", text::percent(share(largest)), words(largest));
+    if largest == Part::Throttle {
+        let limits: Vec<String> = answer.seen.limits.iter().map(limit).collect();
+        first += &format!(": {}", text::listed_up_to(&limits, 3));
+    }
+    let busiest = answer.summary.busiest.filter(|busy| *busy < LITTLE && is_all_seen(answer));
+    if let Some(busy) = busiest {
+        let shown = text::percent(busy);
+        let second = format!("Its busiest thread is in I/O for {shown} of the time: a faster disk would not help.");
+        return vec![first + ".", second];
+    }
+    vec![first + ".", help(&share)]
+}
+
+/// True if all waits for storage are in calls that were recorded.
+fn is_all_seen(answer: &Answer) -> bool {
+    let seen = &answer.seen;
+    let missed = seen.outside + seen.not_followed + seen.unknown + seen.open_calls + seen.cost.lost;
+    missed == 0 && !answer.is_full && seen.ios.iter().all(|io| io.reach == Reach::Call)
+}
+
+fn nothing(answer: &Answer) -> String {
+    let time = text::span(answer.seen.cost.time.as_f64() / 1e9);
+    match is_all_seen(answer) {
+        true => format!("No I/O in {time}: a faster disk would not help."),
+        false => format!("No I/O in {time} was followed to its end."),
+    }
+}
+
+fn help(share: &dyn Fn(Part) -> f64) -> String {
+    let device = share(Part::Device) + share(Part::Flush);
+    let unknown: f64 = UNKNOWN.into_iter().map(share).sum();
+    let half = text::percent(device / 2.0);
+    match (device, unknown) {
+        _ if device >= LITTLE && unknown < LITTLE => format!("A device twice as fast would take {half} off that time."),
+        _ if device + unknown < LITTLE => {
+            format!("The device has {} of it: a faster disk would not help.", text::percent(device))
+        }
+        _ => format!(
+            "A device twice as fast would take {half} off that time by itself; how much of the other waits ({}) it would \
+             take is not known.",
+            text::percent(unknown)
+        ),
+    }
+}
+
+/// A part in a sentence.
+fn words(part: Part) -> &'static str {
+    match part {
+        Part::Cache => "memory: the page cache answers",
+        Part::FileSystem => "the file system: the thread runs in the call",
+        Part::Wait => "waiting for a lock, or for something else than a device",
+        Part::Journal => "waiting for commits of the file system's journal",
+        Part::DirtyLimit => "waiting because too much of the page cache is dirty",
+        Part::Throttle => "spent held back by a limit",
+        Part::Tags => "waiting for a request of the device",
+        Part::Scheduler => "in the I/O scheduler",
+        Part::Stack => "in dm or md",
+        Part::Device => "in the device",
+        Part::Flush => "in flushes of the device's cache",
+        Part::WakingUp => "waiting for a processor",
+        Part::CopyAndReturn => "copying and returning",
+        Part::NotSeen => "not seen",
+    }
+}
+
+/// A limit with its group, device and rates.
+pub(super) fn limit(limit: &IoLimit) -> String {
+    let rates = [
+        (limit.read_iops, "reads"),
+        (limit.write_iops, "writes"),
+        (limit.read_bytes_per_second, "bytes read"),
+        (limit.write_bytes_per_second, "bytes written"),
+    ];
+    let rates: Vec<String> = rates
+        .iter()
+        .filter_map(|(rate, what)| Some(format!("{} {what} per second", text::grouped(measure::float((*rate)?)))))
+        .collect();
+    format!("control group {}, device {}, {}", limit.group, limit.device, text::listed(&rates))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(parts: &[(Part, f64)]) -> String {
+        help(&|part| parts.iter().filter(|(name, _)| *name == part).map(|(_, share)| share).sum())
+    }
+
+    #[test]
+    fn a_faster_device_shortens_the_device_alone() {
+        assert_eq!(
+            of(&[(Part::Device, 0.8), (Part::FileSystem, 0.2)]),
+            "A device twice as fast would take 40 % off that time."
+        );
+        assert_eq!(
+            of(&[(Part::Device, 0.02), (Part::Throttle, 0.98)]),
+            "The device has 2 % of it: a faster disk would not help."
+        );
+        let journal = of(&[(Part::Device, 0.2), (Part::Journal, 0.8)]);
+        assert!(journal.contains("10 % off that time by itself") && journal.contains("(80 %)"), "{journal}");
+    }
+
+    #[test]
+    fn a_limit_has_its_group_and_rate() {
+        let one = IoLimit {
+            group: "/a".to_owned(),
+            device: sys::devices::identity::DeviceNumber { major: 8, minor: 0 },
+            read_bytes_per_second: None,
+            write_bytes_per_second: None,
+            read_iops: Some(1500),
+            write_iops: None,
+        };
+        assert_eq!(limit(&one), "control group /a, device 8:0, 1,500 reads per second");
+    }
+}

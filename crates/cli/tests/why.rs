@@ -1,0 +1,170 @@
+//! `plumb why`: what it says of programs whose I/O is known.
+
+use crate::context::{PLUMB, place, plumb};
+use house::{Group, LoopDevice, Place, wait_for};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// A job of psync with 200 reads of 8 KiB, each of another block.
+const READS: &str = "fio --name=a --ioengine=psync --rw=randread --bs=8k --size=4m --number_ios=200 --filename=data";
+
+/// The document of a recording of plumb with these words.
+#[track_caller]
+fn recorded(place: &Place, words: &str) -> Value {
+    plumb(place, "why --json -o why.json --").words(PLUMB).words(words).succeeds();
+    place.json("why.json")
+}
+
+/// The calls of a direction.
+fn group<'a>(document: &'a Value, direction: &str) -> &'a Value {
+    let groups = document["groups"].as_array().unwrap();
+    let is_it = |group: &&Value| group["direction"] == direction && group["reach"] == "call";
+    groups.iter().find(is_it).unwrap_or_else(|| panic!("no {direction}: {document:#}"))
+}
+
+/// The largest part of a sum besides waiting for a processor, which is up to what else runs.
+fn largest(sum: &Value) -> &str {
+    let parts = sum.as_object().unwrap().iter().filter(|(name, _)| *name != "waking up");
+    parts.max_by_key(|(_, time)| time.as_u64()).unwrap().0
+}
+
+/// Instances of tracefs that a process made.
+fn instances(process: u32) -> Vec<PathBuf> {
+    let places = ["/sys/kernel/tracing/instances", "/sys/kernel/debug/tracing/instances"];
+    let entries = places.iter().filter_map(|place| std::fs::read_dir(place).ok()).flatten().flatten();
+    let begin = format!("plumb.{process}.");
+    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&begin)).map(|entry| entry.path()).collect()
+}
+
+#[test]
+fn direct_reads_are_counted_and_wait_for_the_device() {
+    let place = place();
+    plumb(&place, READS).succeeds();
+    let document = recorded(&place, &format!("{READS} --direct=1"));
+    let reads = group(&document, "read");
+    assert_eq!((&reads["frequent_bytes"], &reads["frequent_count"]), (&8192.into(), &200.into()), "{document:#}");
+    assert_eq!(largest(&reads["middle"]["parts_ns"]), "device", "{document:#}");
+    let parts = reads["slowest"]["parts_ns"].as_object().unwrap().values();
+    let sum: u64 = parts.map(|time| time.as_u64().unwrap()).sum();
+    assert_eq!(reads["slowest"]["time_ns"], sum, "the parts are the whole");
+    assert_eq!(document["cost"]["events_lost"], 0, "{document:#}");
+}
+
+#[test]
+fn reads_of_a_cached_file_are_of_the_cache() {
+    let place = place();
+    plumb(&place, READS).succeeds();
+    let document = recorded(&place, &format!("{READS} --pre_read=1"));
+    let reads = group(&document, "read");
+    assert_eq!((&reads["frequent_bytes"], &reads["frequent_count"]), (&8192.into(), &200.into()), "{document:#}");
+    let name = largest(&reads["middle"]["parts_ns"]);
+    assert!(name == "cache" && reads["from_memory"].as_u64().unwrap() >= 200, "{document:#}");
+}
+
+#[test]
+fn a_job_has_the_calls_that_strace_counts() {
+    let place = place();
+    let job = "fio --name=a --ioengine=psync --rw=randrw --bs=4k --size=1m --fdatasync=8 --filename=data";
+    plumb(&place, job).succeeds();
+    let words: Vec<&str> = std::iter::once(PLUMB).chain(job.split(' ')).collect();
+    let directory = place.directory("strace");
+    std::fs::copy(place.file("data"), directory.join("data")).unwrap();
+    let logs = house::traced("pread64,pwrite64,fdatasync", &[], &words, &directory).concat();
+    let count = |name: &str, end: &str| {
+        logs.lines().filter(|line| line.starts_with(&format!("{name}(")) && line.ends_with(end)).count()
+    };
+    let document = recorded(&place, job);
+    for (direction, name, end) in [("read", "pread64", "= 4096"), ("write", "pwrite64", "= 4096")] {
+        let calls = group(&document, direction);
+        let counted = (&calls["frequent_bytes"], &calls["frequent_count"]);
+        assert_eq!(counted, (&4096.into(), &count(name, end).into()), "{name}: {document:#}");
+    }
+    let sync = &group(&document, "sync")["calls"][0];
+    assert_eq!((&sync["name"], &sync["count"]), (&"fdatasync".into(), &count("fdatasync", "= 0").into()));
+    assert!(count("pread64", "= 4096") > 50 && count("fdatasync", "= 0") > 5, "{logs}");
+}
+
+#[test]
+fn a_limit_of_the_group_is_named_with_its_group() {
+    let place = place();
+    let device = LoopDevice::direct(place.path(), 4 << 20).unwrap();
+    let name = device.path().file_name().unwrap().to_str().unwrap().to_owned();
+    let group = Group::with_read_iops(&name, 25).unwrap();
+    let device = device.path().display();
+    let reads = format!("why --json -- {PLUMB} fio --name=a --ioengine=psync --rw=randread --bs=4k --direct=1");
+    let run = plumb(&place, format!("{reads} --number_ios=25 --filename={device}"));
+    let document = group.inside(run).json();
+    assert_eq!(largest(&self::group(&document, "read")["parts_ns"]), "throttle", "{document:#}");
+    let named = document["limits"][0]["group"].as_str().unwrap();
+    assert!(named.ends_with(&group.name()) && document["limits"][0]["reads_per_second"] == 25, "{document:#}");
+}
+
+#[test]
+fn a_device_has_the_ios_of_all_programs() {
+    let place = place();
+    let device = LoopDevice::direct(place.path(), 4 << 20).unwrap();
+    let words = format!("why --json --for 30s --device {}", device.path().display());
+    let mut recording = plumb(&place, words).start();
+    recording.line_with("recording");
+    let job = format!("fio --name=a --ioengine=io_uring --iodepth=4 --rw=randread --bs=4k --direct=1 --number_ios=64");
+    plumb(&place, format!("{job} --filename={}", device.path().display())).succeeds();
+    recording.signal(Signal::INT);
+    let document = recording.end().exits(130).json();
+    let of_4k = document["groups"].as_array().unwrap().iter().find(|group| group["frequent_bytes"] == 4096).unwrap();
+    assert!(of_4k["count"].as_u64().unwrap() >= 64 && of_4k["reach"] == "block layer", "{document:#}");
+    assert_eq!(largest(&document["parts_ns"]), "device", "{document:#}");
+}
+
+#[test]
+fn an_interrupt_ends_the_recording_with_what_it_has() {
+    let place = place();
+    let mut reader = plumb(&place, format!("{READS} --time_based --runtime=60 --number_ios=0")).start();
+    wait_for("the file", || place.has("data").then_some(()));
+    let mut recording = plumb(&place, format!("why --for 60s --pid {}", reader.id())).start();
+    recording.line_with("recording");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    recording.signal(Signal::INT);
+    let said = recording.end().exits(130);
+    assert!(said.stdout.contains("of 8 KiB") && said.stdout.contains("\nso  "), "{said}");
+    assert!(!reader.has_ended(), "it was not plumb that ended");
+    reader.signal(Signal::KILL);
+    reader.end();
+}
+
+#[test]
+fn a_killed_recording_is_removed_by_the_next() {
+    let place = place();
+    let mut recording = plumb(&place, format!("why --for 60s --pid {}", std::process::id())).start();
+    recording.line_with("recording");
+    let killed = recording.id();
+    assert_eq!(instances(killed).len(), 2);
+    recording.signal(Signal::KILL);
+    recording.end();
+    assert_eq!(instances(killed).len(), 2, "nothing is left to remove");
+    plumb(&place, "why --quiet -- true").succeeds();
+    assert_eq!(instances(killed), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_target_that_is_not_there_is_an_error() {
+    let place = place();
+    plumb(&place, "why --pid 4194305").fails().complains("there is no process 4194305");
+    plumb(&place, "why --device nosuch0").fails().complains("nosuch0: there is no such block device");
+    plumb(&place, "why --cgroup nosuch.slice").fails().complains("there is no such control group");
+    plumb(&place, "why -- /does/not/exist").fails().complains("/does/not/exist: No such file");
+    plumb(&place, "why").fails().complains("--pid");
+    plumb(&place, "why --for 0 --pid 1").fails().complains("a recording of no time");
+    plumb(&place, "why --for 5s -- true").fails().complains("cannot be used with");
+}
+
+#[test]
+fn without_root_it_is_refused_with_what_would_work() {
+    let place = place();
+    let program = Path::new("/tmp").join(format!("plumb-why-{}", std::process::id()));
+    std::fs::copy(PLUMB, &program).unwrap();
+    let run = house::Run::new(&program, &place).words("why --pid 1");
+    let said = run.under("setpriv --reuid=65534 --regid=65534 --clear-groups").fails();
+    std::fs::remove_file(program).unwrap();
+    said.complains("needs root");
+}

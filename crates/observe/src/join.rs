@@ -1,0 +1,476 @@
+//! Events → I/Os: a pure function of the events, in the order of their times.
+//!
+//! A call is an I/O from its entry to its exit. At each moment of it the thread runs, sleeps, or waits for a processor,
+//! and I/Os of the block layer that it queued are somewhere. Where it sleeps without one of them, what woke it says
+//! for what: a completion on the same processor directly before, a thread that commits, or another thread.
+
+use crate::block::{BioId, Block, Track};
+use crate::calls::{Call, Does};
+use crate::event::{Event, Name, Op, Thread, What};
+use crate::io::{Direction, Io, Part, Parts, Reach};
+use measure::Nanos;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use sys::devices::identity::DeviceNumber;
+
+/// A wake-up that is later after a completion on its processor is not by it.
+const DIRECTLY: Nanos = Nanos(1_000_000);
+
+/// Which I/Os become results.
+#[derive(Clone, Debug)]
+pub(crate) enum Scope {
+    /// Calls of watched threads.
+    Calls,
+    /// I/Os of the block layer on these devices: a disk with its partitions, or one partition.
+    Devices(HashSet<DeviceNumber>),
+}
+
+/// Numbers of what is not an I/O, or not a whole one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Calls whose events were lost in part.
+    pub(crate) broken: u64,
+    /// I/Os of the block layer outside of calls: page faults, workers of io_uring.
+    pub(crate) outside: u64,
+    /// Calls that move data and are not followed: sendfile, splice, copy_file_range.
+    pub(crate) not_followed: u64,
+}
+
+/// Why a sleep ended.
+#[derive(Clone, Debug)]
+enum Why {
+    NotSeen,
+    Completion(Rc<Track>),
+    Commit,
+    DirtyLimit,
+    By(Thread),
+}
+
+#[derive(Debug)]
+struct Sleep {
+    from: Nanos,
+    /// Time of the wake-up; `from` if the thread could have gone on.
+    waking: Option<Nanos>,
+    to: Option<Nanos>,
+    why: Why,
+    is_runnable: bool,
+}
+
+/// A call that has not ended.
+#[derive(Debug)]
+struct Open {
+    call: &'static Call,
+    begin: Nanos,
+    descriptor: Option<i32>,
+    offset: Option<u64>,
+    own: Vec<BioId>,
+    tracks: Vec<Rc<Track>>,
+    sleeps: Vec<Sleep>,
+    used_cache: bool,
+    pauses: bool,
+}
+
+/// The last completion on a processor.
+#[derive(Debug)]
+struct Completed {
+    during: Thread,
+    in_interrupt: bool,
+    track: Rc<Track>,
+}
+
+/// A descriptor of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Stream {
+    pub(crate) thread: Thread,
+    pub(crate) descriptor: i32,
+}
+
+/// The state of the joining.
+#[derive(Debug)]
+pub(crate) struct Joiner {
+    scope: Scope,
+    block: Block,
+    /// Threads with a call, if they are in one.
+    calls: HashMap<Thread, Option<Open>>,
+    completed: HashMap<u32, Completed>,
+    commits: HashSet<Thread>,
+    /// Where the next byte of a stream is, if that is known.
+    ends: HashMap<Stream, Option<u64>>,
+    /// Calls that hand over I/Os, by the I/O.
+    submitted: HashMap<BioId, &'static str>,
+    pub(crate) done: Vec<Io>,
+    /// Descriptors that were closed, or are now of another file.
+    pub(crate) closed: Vec<Stream>,
+    pub(crate) counts: Counts,
+}
+
+impl Joiner {
+    pub(crate) fn new(scope: Scope, wholes: HashMap<DeviceNumber, DeviceNumber>) -> Self {
+        Joiner {
+            scope,
+            block: Block::new(wholes),
+            calls: HashMap::new(),
+            completed: HashMap::new(),
+            commits: HashSet::new(),
+            ends: HashMap::new(),
+            submitted: HashMap::new(),
+            done: Vec::new(),
+            closed: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Takes the next event; none may be before the one before.
+    pub(crate) fn take(&mut self, event: &Event) {
+        let Event { time, thread, what, .. } = *event;
+        match what {
+            What::Enter { call, descriptor, offset } => self.enter(call, descriptor, offset, event),
+            What::Exit { call, result } => self.exit(call, result, event),
+            What::Switch { from, is_runnable, to } => self.switch(from, is_runnable, to, time),
+            What::Waking { thread } => self.waking(thread, event),
+            What::DirtyPause => self.of_call(thread, |open| open.pauses = true),
+            What::PageCache => self.of_call(thread, |open| open.used_cache = true),
+            What::Commits => drop(self.commits.insert(thread)),
+            What::Queue { span, name } => {
+                let queued = self.block.queue(span, name, time, thread);
+                if queued.is_first {
+                    self.owned(queued.id, thread);
+                }
+            }
+            What::Request(span) | What::Merge(span) => self.block.request(span, Name::default(), time, thread),
+            What::Issue(span) => self.block.issue(span, time),
+            What::Requeue(span) => self.block.requeue(span, time),
+            What::Remap { to, from, from_sector } => self.block.remap(to, from, from_sector, time),
+            What::Complete(span) => {
+                for track in self.block.complete(span, time) {
+                    self.finished(track, event);
+                }
+            }
+            What::BioComplete(span) => {
+                if let Some(track) = self.block.bio_complete(span, time) {
+                    self.finished(track, event);
+                }
+            }
+            What::Lost => self.lost(),
+        }
+    }
+
+    fn of_call(&mut self, thread: Thread, change: impl FnOnce(&mut Open)) {
+        if let Some(Some(open)) = self.calls.get_mut(&thread) {
+            change(open);
+        }
+    }
+
+    /// Forgets what is so old that its end will not come.
+    pub(crate) fn forget(&mut self, now: Nanos) {
+        self.block.forget(now);
+    }
+
+    /// Descriptors of the calls that have begun and not ended; of a call without one, −1.
+    pub(crate) fn open_calls(&self) -> Vec<Stream> {
+        let of_call = |(thread, call): (&Thread, &Option<Open>)| {
+            let open = call.as_ref().filter(|open| matches!(open.call.does, Does::Read | Does::Write | Does::Sync))?;
+            Some(Stream { thread: *thread, descriptor: open.descriptor.unwrap_or(-1) })
+        };
+        self.calls.iter().filter_map(of_call).collect()
+    }
+
+    /// Events are missing: no call and no I/O that is in progress can be trusted.
+    fn lost(&mut self) {
+        let broken = self.calls.values_mut().filter_map(Option::take).count();
+        self.counts.broken += broken as u64;
+        self.block.clear();
+        self.completed.clear();
+        self.ends.clear();
+        self.submitted.clear();
+    }
+
+    fn enter(&mut self, call: &'static Call, descriptor: Option<i32>, offset: Option<u64>, event: &Event) {
+        let thread = event.thread;
+        let is_followed = match call.does {
+            Does::Read | Does::Write | Does::Sync | Does::Submit => true,
+            Does::Counted => {
+                self.counts.not_followed += 1;
+                false
+            }
+            Does::Seek | Does::Close => {
+                if let Some(descriptor) = descriptor {
+                    let stream = Stream { thread, descriptor };
+                    self.ends.remove(&stream);
+                    if call.does == Does::Close {
+                        self.closed.push(stream);
+                    }
+                }
+                false
+            }
+        };
+        let open = Open {
+            call,
+            begin: event.time,
+            descriptor,
+            offset,
+            own: Vec::new(),
+            tracks: Vec::new(),
+            sleeps: Vec::new(),
+            used_cache: false,
+            pauses: false,
+        };
+        self.calls.insert(thread, is_followed.then_some(open));
+    }
+
+    /// An I/O of the block layer that a thread queued.
+    fn owned(&mut self, id: BioId, thread: Thread) {
+        match self.calls.get_mut(&thread) {
+            Some(Some(open)) if open.call.does == Does::Submit => drop(self.submitted.insert(id, open.call.name)),
+            Some(Some(open)) => open.own.push(id),
+            Some(None) => self.counts.outside += 1,
+            None => {}
+        }
+    }
+
+    fn finished(&mut self, track: Rc<Track>, event: &Event) {
+        let handed = self.submitted.remove(&track.id);
+        let is_in_scope = match &self.scope {
+            Scope::Calls => handed.is_some(),
+            Scope::Devices(devices) => devices.contains(&track.span.device),
+        };
+        if is_in_scope {
+            self.done.push(of_track(&track, handed.unwrap_or_default()));
+        }
+        if let Some(Some(open)) = self.calls.get_mut(&track.by)
+            && open.own.contains(&track.id)
+        {
+            open.tracks.push(Rc::clone(&track));
+        }
+        let Event { cpu, thread, in_interrupt, .. } = *event;
+        self.completed.insert(cpu, Completed { during: thread, in_interrupt, track });
+    }
+
+    fn switch(&mut self, from: Thread, is_runnable: bool, to: Thread, at: Nanos) {
+        self.of_call(from, |open| {
+            let why = if open.pauses && !is_runnable { Why::DirtyLimit } else { Why::NotSeen };
+            open.pauses &= is_runnable;
+            let waking = is_runnable.then_some(at);
+            open.sleeps.push(Sleep { from: at, waking, to: None, why, is_runnable });
+        });
+        self.of_call(to, |open| {
+            if let Some(sleep) = open.sleeps.last_mut().filter(|sleep| sleep.to.is_none()) {
+                sleep.to = Some(at);
+            }
+        });
+    }
+
+    fn waking(&mut self, thread: Thread, event: &Event) {
+        let is_by = |done: &&Completed| {
+            let is_same = done.during == event.thread && done.in_interrupt == event.in_interrupt;
+            is_same && event.time.saturating_sub(done.track.done) <= DIRECTLY
+        };
+        let why = match self.completed.get(&event.cpu).filter(is_by) {
+            Some(done) => Why::Completion(Rc::clone(&done.track)),
+            _ if self.commits.contains(&event.thread) => Why::Commit,
+            _ => Why::By(event.thread),
+        };
+        self.of_call(thread, |open| {
+            let Some(sleep) = open.sleeps.last_mut().filter(|sleep| sleep.waking.is_none()) else { return };
+            sleep.waking = Some(event.time);
+            let is_of_sleep = match &why {
+                Why::Completion(track) => track.done >= sleep.from,
+                _ => true,
+            };
+            if !matches!(sleep.why, Why::DirtyLimit) {
+                sleep.why = if is_of_sleep { why } else { Why::By(event.thread) };
+            }
+        });
+    }
+
+    fn exit(&mut self, call: &'static Call, result: i64, event: &Event) {
+        let thread = event.thread;
+        let Some(open) = self.calls.insert(thread, None).flatten().filter(|open| open.call == call) else { return };
+        let direction = match call.does {
+            Does::Read => Direction::Read,
+            Does::Write => Direction::Write,
+            Does::Sync => Direction::Sync,
+            Does::Submit | Does::Counted | Does::Seek | Does::Close => return,
+        };
+        let bytes = if direction == Direction::Sync { 0 } else { u64::try_from(result).unwrap_or(0) };
+        let is_sequential = self.follows(&open, thread, bytes);
+        if matches!(self.scope, Scope::Calls) {
+            let end = event.time;
+            let waited: Vec<&Rc<Track>> = waited_for(&open).collect();
+            let is_of_storage = direction == Direction::Sync
+                || open.used_cache
+                || !open.tracks.is_empty()
+                || open.sleeps.iter().any(|sleep| matches!(sleep.why, Why::Completion(_) | Why::DirtyLimit));
+            self.done.push(Io {
+                begin: open.begin,
+                time: end.saturating_sub(open.begin),
+                thread,
+                program: None,
+                direction,
+                reach: Reach::Call,
+                call: call.name,
+                descriptor: open.descriptor,
+                bytes,
+                has_failed: result < 0,
+                is_sequential,
+                is_of_storage,
+                waited_for: u32::try_from(waited.len()).unwrap_or(u32::MAX),
+                device: waited.iter().max_by_key(|track| track.done).map(|track| track.span.device),
+                waker: waker(&open),
+                parts: Timeline::of(&open, thread, end).parts(),
+            });
+        }
+    }
+
+    /// Remembers where the call ended; says if it began where the one before ended.
+    fn follows(&mut self, open: &Open, thread: Thread, bytes: u64) -> Option<bool> {
+        let stream = Stream { thread, descriptor: open.descriptor? };
+        if !matches!(open.call.does, Does::Read | Does::Write) {
+            return None;
+        }
+        if open.call.offset.is_empty() {
+            // At the position of the file, which only lseek moves otherwise.
+            return self.ends.insert(stream, None).map(|_| true);
+        }
+        let offset = open.offset?;
+        let before = self.ends.insert(stream, Some(offset.saturating_add(bytes))).flatten();
+        before.map(|end| end == offset)
+    }
+}
+
+/// I/Os of the block layer that the call waited for.
+fn waited_for(open: &Open) -> impl Iterator<Item = &Rc<Track>> {
+    let own = open.tracks.iter().filter(|track| !track.span.is_ahead);
+    let of_sleeps = open.sleeps.iter().filter_map(|sleep| match &sleep.why {
+        Why::Completion(track) if track.span.is_ahead || !open.own.contains(&track.id) => Some(track),
+        _ => None,
+    });
+    own.chain(of_sleeps)
+}
+
+/// The thread that ended the longest sleep without another reason.
+fn waker(open: &Open) -> Option<Thread> {
+    let by = open.sleeps.iter().filter_map(|sleep| match sleep.why {
+        Why::By(thread) if !sleep.is_runnable => Some((sleep.waking?.saturating_sub(sleep.from), thread)),
+        _ => None,
+    });
+    by.max().map(|(_, thread)| thread)
+}
+
+/// An I/O of the block layer by itself.
+fn of_track(track: &Track, call: &'static str) -> Io {
+    let mut parts = Parts::default();
+    let ends = track.marks.iter().skip(1).map(|mark| mark.at).chain([track.done]);
+    for (mark, end) in track.marks.iter().zip(ends) {
+        parts[mark.part] += end.saturating_sub(mark.at);
+    }
+    let end = track.name.iter().position(|letter| *letter == 0).unwrap_or(track.name.len());
+    Io {
+        begin: track.queued,
+        time: track.done.saturating_sub(track.queued),
+        thread: track.by,
+        program: Some(String::from_utf8_lossy(&track.name[..end]).into_owned()),
+        direction: match (track.span.op, track.span.sectors) {
+            (_, 0) | (Op::Other, _) => Direction::Sync,
+            (Op::Read, _) => Direction::Read,
+            (Op::Write, _) => Direction::Write,
+        },
+        reach: Reach::Block,
+        call,
+        descriptor: None,
+        bytes: track.span.sectors.saturating_mul(512),
+        has_failed: false,
+        is_sequential: None,
+        is_of_storage: true,
+        waited_for: 1,
+        device: Some(track.span.device),
+        waker: None,
+        parts,
+    }
+}
+
+/// A call whose time is to be divided.
+struct Timeline<'call> {
+    open: &'call Open,
+    thread: Thread,
+    end: Nanos,
+    /// Those that the call waited for from their begin on, by the time of their begin.
+    own: Vec<&'call Track>,
+    /// Running after this is copying and returning.
+    last_wait: Nanos,
+    is_cached: bool,
+}
+
+impl<'call> Timeline<'call> {
+    fn of(open: &'call Open, thread: Thread, end: Nanos) -> Self {
+        let mut own: Vec<&Track> = open.tracks.iter().map(Rc::as_ref).filter(|track| !track.span.is_ahead).collect();
+        own.sort_by_key(|track| track.queued);
+        let sleeps = open.sleeps.iter().filter(|sleep| !sleep.is_runnable);
+        let waits = sleeps.filter_map(|sleep| sleep.to).chain(own.iter().map(|track| track.done));
+        let last_wait = waits.max().unwrap_or(Nanos::ZERO);
+        // Readahead that is done before the thread would have slept for it is of a read that memory did not answer.
+        let asked_none = last_wait.is_zero() && open.tracks.is_empty();
+        let is_cached = asked_none && matches!(open.call.does, Does::Read | Does::Write);
+        Timeline { open, thread, end, own, last_wait, is_cached }
+    }
+
+    /// Divides the time at each moment at which something changed.
+    fn parts(&self) -> Parts {
+        let sleeps = self.open.sleeps.iter().flat_map(|sleep| [Some(sleep.from), sleep.waking, sleep.to]);
+        let of_track = |track: &'call Track| track.marks.iter().map(|mark| mark.at).chain([track.queued, track.done]);
+        let causes = waited_for(self.open).flat_map(|track| of_track(track));
+        let is_within = |time: &Nanos| *time > self.open.begin && *time < self.end;
+        let mut times: Vec<Nanos> = sleeps.flatten().chain(causes).filter(is_within).collect();
+        times.extend([self.open.begin, self.end]);
+        times.sort_unstable();
+        times.dedup();
+        let (mut parts, mut next, mut latest) = (Parts::default(), 0, None::<&Track>);
+        for pair in times.windows(2) {
+            let &[at, until] = pair else { continue };
+            while let Some(track) = self.own.get(next).filter(|track| track.queued <= at) {
+                next += 1;
+                if latest.is_none_or(|latest| track.done > latest.done) {
+                    latest = Some(track);
+                }
+            }
+            let in_flight = latest.filter(|track| at < track.done);
+            parts[self.part(at, in_flight)] += until - at;
+        }
+        parts
+    }
+
+    fn part(&self, at: Nanos, own: Option<&Track>) -> Part {
+        let sleeps = &self.open.sleeps;
+        let index = sleeps.partition_point(|sleep| sleep.from <= at).checked_sub(1);
+        let sleep = index.map(|index| &sleeps[index]).filter(|sleep| sleep.to.is_none_or(|to| at < to));
+        let of_own = own.map(|track| track.part(at));
+        match (of_own, sleep) {
+            // What it has not handed over yet waits with it for a processor.
+            (Some(Part::Tags | Part::Scheduler), Some(sleep)) if sleep.is_runnable => Part::WakingUp,
+            (Some(part), _) => part,
+            (None, Some(sleep)) if sleep.waking.is_some_and(|waking| waking <= at) => Part::WakingUp,
+            (None, Some(sleep)) => self.asleep(sleep, at),
+            (None, None) if self.is_cached => Part::Cache,
+            (None, None) if at >= self.last_wait && !self.last_wait.is_zero() => Part::CopyAndReturn,
+            (None, None) => Part::FileSystem,
+        }
+    }
+
+    fn asleep(&self, sleep: &Sleep, at: Nanos) -> Part {
+        match &sleep.why {
+            Why::NotSeen => Part::NotSeen,
+            Why::Commit => Part::Journal,
+            Why::DirtyLimit => Part::DirtyLimit,
+            Why::By(_) => Part::Wait,
+            Why::Completion(track) if at >= track.done => Part::WakingUp,
+            Why::Completion(track) if at >= track.queued => track.part(at),
+            // Another thread queued it for this one, while it slept: so a limit of a group lets it go on.
+            Why::Completion(track) if track.by != self.thread && track.queued > sleep.from => Part::Throttle,
+            Why::Completion(_) => Part::Wait,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "join_tests.rs"]
+mod tests;

@@ -1,0 +1,463 @@
+//! Lists of events made by hand, and the parts that they must give.
+
+use super::*;
+use crate::calls::CALLS;
+use crate::event::Span;
+
+const DISK: DeviceNumber = DeviceNumber { major: 8, minor: 0 };
+const STACKED: DeviceNumber = DeviceNumber { major: 252, minor: 0 };
+const READER: Thread = Thread(10);
+const OTHER: Thread = Thread(20);
+const IDLE: Thread = Thread(0);
+
+fn call(name: &str) -> &'static Call {
+    CALLS.iter().find(|call| call.name == name).unwrap()
+}
+
+fn span(sector: u64, sectors: u64) -> Span {
+    Span { device: DISK, sector, sectors, op: Op::Read, is_ahead: false }
+}
+
+fn ahead(sector: u64, sectors: u64) -> Span {
+    Span { is_ahead: true, ..span(sector, sectors) }
+}
+
+fn at(time: u64, thread: Thread, what: What) -> Event {
+    Event { time: Nanos(time), cpu: 0, thread, in_interrupt: false, what }
+}
+
+fn enter(time: u64, thread: Thread, name: &str) -> Event {
+    at(time, thread, What::Enter { call: call(name), descriptor: Some(3), offset: Some(0) })
+}
+
+fn exit(time: u64, thread: Thread, name: &str, result: i64) -> Event {
+    at(time, thread, What::Exit { call: call(name), result })
+}
+
+fn queue(time: u64, thread: Thread, span: Span) -> Event {
+    at(time, thread, What::Queue { span, name: *b"reader\0\0\0\0\0\0\0\0\0\0" })
+}
+
+fn sleep(time: u64, thread: Thread) -> Event {
+    at(time, thread, What::Switch { from: thread, is_runnable: false, to: IDLE })
+}
+
+fn run(time: u64, thread: Thread) -> Event {
+    at(time, IDLE, What::Switch { from: IDLE, is_runnable: true, to: thread })
+}
+
+fn wake(time: u64, by: Thread, thread: Thread) -> Event {
+    at(time, by, What::Waking { thread })
+}
+
+fn joined(events: &[Event]) -> Joiner {
+    let mut joiner = Joiner::new(Scope::Calls, HashMap::new());
+    events.iter().for_each(|event| joiner.take(event));
+    for io in &joiner.done {
+        assert_eq!(io.parts.sum(), io.time, "the parts are not the whole: {io:?}");
+    }
+    joiner
+}
+
+/// The only I/O of these events, with its parts that are not zero.
+fn only(events: &[Event]) -> Vec<(Part, u64)> {
+    let joiner = joined(events);
+    let [io] = &joiner.done[..] else { panic!("not one I/O: {:?}", joiner.done) };
+    shown(io)
+}
+
+fn shown(io: &Io) -> Vec<(Part, u64)> {
+    let parts = crate::io::PARTS.map(|part| (part, io.parts[part].0));
+    parts.into_iter().filter(|(_, time)| *time > 0).collect()
+}
+
+#[test]
+fn a_direct_read_is_divided_at_each_event() {
+    let parts = only(&[
+        enter(0, READER, "pread64"),
+        queue(10, READER, span(0, 8)),
+        at(13, READER, What::Request(span(0, 8))),
+        at(20, READER, What::Issue(span(0, 8))),
+        sleep(25, READER),
+        at(120, OTHER, What::Complete(span(0, 8))),
+        wake(123, OTHER, READER),
+        run(130, READER),
+        exit(140, READER, "pread64", 4096),
+    ]);
+    let expected = [
+        (Part::FileSystem, 10),
+        (Part::Tags, 3),
+        (Part::Scheduler, 7),
+        (Part::Device, 100),
+        (Part::WakingUp, 10),
+        (Part::CopyAndReturn, 10),
+    ];
+    assert_eq!(parts, expected);
+}
+
+#[test]
+fn a_read_without_a_wait_is_of_the_cache() {
+    let events = [
+        enter(0, READER, "read"),
+        at(2, READER, What::PageCache),
+        // Another has its turn; the read waits for nothing else.
+        at(3, READER, What::Switch { from: READER, is_runnable: true, to: OTHER }),
+        at(7, OTHER, What::Switch { from: OTHER, is_runnable: true, to: READER }),
+        exit(9, READER, "read", 100),
+    ];
+    let joiner = joined(&events);
+    assert_eq!(shown(&joiner.done[0]), [(Part::Cache, 5), (Part::WakingUp, 4)]);
+    assert!(joiner.done[0].is_of_storage && joiner.done[0].bytes == 100);
+}
+
+#[test]
+fn readahead_that_is_done_at_once_is_not_the_cache() {
+    let parts = only(&[
+        enter(0, READER, "read"),
+        queue(1, READER, ahead(0, 8)),
+        at(2, READER, What::Request(ahead(0, 8))),
+        at(3, READER, What::Issue(ahead(0, 8))),
+        at(40, READER, What::Complete(ahead(0, 8))),
+        exit(45, READER, "read", 4096),
+    ]);
+    assert_eq!(parts, [(Part::FileSystem, 45)]);
+}
+
+#[test]
+fn two_that_are_merged_have_the_times_of_one_request() {
+    let joiner = joined(&[
+        enter(0, READER, "pread64"),
+        queue(1, READER, span(0, 8)),
+        at(2, READER, What::Request(span(0, 8))),
+        queue(3, READER, span(8, 8)),
+        at(4, READER, What::Merge(span(8, 8))),
+        at(5, READER, What::Issue(span(0, 16))),
+        sleep(6, READER),
+        at(30, OTHER, What::Complete(span(0, 16))),
+        wake(30, OTHER, READER),
+        run(31, READER),
+        exit(31, READER, "pread64", 8192),
+    ]);
+    let io = &joiner.done[0];
+    assert_eq!((io.parts[Part::Device], io.waited_for), (Nanos(25), 2));
+}
+
+#[test]
+fn one_that_is_split_ends_with_its_last_part() {
+    let parts = only(&[
+        enter(0, READER, "pread64"),
+        queue(0, READER, span(0, 16)),
+        at(0, READER, What::Request(span(0, 8))),
+        at(0, READER, What::Issue(span(0, 8))),
+        at(0, READER, What::Request(span(8, 8))),
+        at(1, READER, What::Issue(span(8, 8))),
+        sleep(2, READER),
+        at(50, OTHER, What::Complete(span(8, 8))),
+        at(90, OTHER, What::Complete(span(0, 8))),
+        wake(90, OTHER, READER),
+        run(90, READER),
+        exit(95, READER, "pread64", 8192),
+    ]);
+    assert_eq!(parts, [(Part::Device, 90), (Part::CopyAndReturn, 5)]);
+}
+
+#[test]
+fn a_requeued_request_is_scheduled_again() {
+    let parts = only(&[
+        enter(0, READER, "pread64"),
+        queue(0, READER, span(0, 8)),
+        at(0, READER, What::Request(span(0, 8))),
+        at(0, READER, What::Issue(span(0, 8))),
+        sleep(1, READER),
+        at(10, OTHER, What::Requeue(span(0, 8))),
+        at(30, OTHER, What::Issue(span(0, 8))),
+        at(40, OTHER, What::Complete(span(0, 8))),
+        wake(40, OTHER, READER),
+        run(40, READER),
+        exit(40, READER, "pread64", 4096),
+    ]);
+    assert_eq!(parts, [(Part::Scheduler, 20), (Part::Device, 20)]);
+}
+
+#[test]
+fn an_io_of_a_stacked_device_is_where_it_is_below() {
+    let stacked = Span { device: STACKED, ..span(0, 8) };
+    let parts = only(&[
+        enter(0, READER, "pread64"),
+        queue(0, READER, stacked),
+        at(5, READER, What::Remap { to: span(100, 8), from: STACKED, from_sector: 0 }),
+        queue(6, READER, span(100, 8)),
+        at(7, READER, What::Request(span(100, 8))),
+        at(8, READER, What::Issue(span(100, 8))),
+        sleep(9, READER),
+        at(50, OTHER, What::Complete(span(100, 8))),
+        at(57, OTHER, What::BioComplete(stacked)),
+        wake(57, OTHER, READER),
+        run(57, READER),
+        exit(57, READER, "pread64", 4096),
+    ]);
+    // The first 5 are in the queue of the stacked device.
+    assert_eq!(parts, [(Part::Tags, 6), (Part::Scheduler, 1), (Part::Stack, 8), (Part::Device, 42)]);
+}
+
+#[test]
+fn an_io_that_moves_down_ends_with_the_device_below() {
+    let stacked = Span { device: STACKED, ..span(0, 8) };
+    let parts = only(&[
+        enter(0, READER, "pread64"),
+        queue(0, READER, stacked),
+        at(2, READER, What::Remap { to: span(100, 8), from: STACKED, from_sector: 0 }),
+        at(4, READER, What::Request(span(100, 8))),
+        at(5, READER, What::Issue(span(100, 8))),
+        sleep(6, READER),
+        at(50, OTHER, What::Complete(span(100, 8))),
+        wake(50, OTHER, READER),
+        run(50, READER),
+        exit(50, READER, "pread64", 4096),
+    ]);
+    assert_eq!(parts, [(Part::Tags, 2), (Part::Scheduler, 1), (Part::Stack, 2), (Part::Device, 45)]);
+}
+
+#[test]
+fn a_device_without_requests_has_it_from_queue_to_end() {
+    let parts = only(&[
+        enter(0, READER, "pread64"),
+        queue(1, READER, span(0, 8)),
+        at(40, READER, What::BioComplete(span(0, 8))),
+        exit(41, READER, "pread64", 4096),
+    ]);
+    assert_eq!(parts, [(Part::FileSystem, 1), (Part::Device, 39), (Part::CopyAndReturn, 1)]);
+}
+
+#[test]
+fn what_another_thread_queues_after_a_sleep_was_throttled() {
+    let parts = only(&[
+        enter(0, READER, "pread64"),
+        sleep(10, READER),
+        queue(100, OTHER, span(0, 8)),
+        at(101, OTHER, What::Request(span(0, 8))),
+        at(102, OTHER, What::Issue(span(0, 8))),
+        at(150, IDLE, What::Complete(span(0, 8))),
+        wake(151, IDLE, READER),
+        run(153, READER),
+        exit(155, READER, "pread64", 4096),
+    ]);
+    let expected = [
+        (Part::FileSystem, 10),
+        (Part::Throttle, 90),
+        (Part::Tags, 1),
+        (Part::Scheduler, 1),
+        (Part::Device, 48),
+        (Part::WakingUp, 3),
+        (Part::CopyAndReturn, 2),
+    ];
+    assert_eq!(parts, expected);
+}
+
+#[test]
+fn the_same_sectors_twice_are_two_ios() {
+    let joiner = joined(&[
+        enter(0, READER, "pread64"),
+        queue(0, READER, span(0, 8)),
+        at(0, READER, What::Request(span(0, 8))),
+        at(0, READER, What::Issue(span(0, 8))),
+        sleep(0, READER),
+        enter(5, OTHER, "pread64"),
+        queue(5, OTHER, span(0, 8)),
+        at(5, OTHER, What::Request(span(0, 8))),
+        at(5, OTHER, What::Issue(span(0, 8))),
+        sleep(5, OTHER),
+        at(20, IDLE, What::Complete(span(0, 8))),
+        wake(20, IDLE, READER),
+        run(20, READER),
+        exit(20, READER, "pread64", 4096),
+        at(45, IDLE, What::Complete(span(0, 8))),
+        wake(45, IDLE, OTHER),
+        run(45, OTHER),
+        exit(45, OTHER, "pread64", 4096),
+    ]);
+    let device: Vec<u64> = joiner.done.iter().map(|io| io.parts[Part::Device].0).collect();
+    assert_eq!(device, [20, 40]);
+}
+
+#[test]
+fn a_read_that_waits_for_readahead_waits_for_the_device() {
+    let joiner = joined(&[
+        enter(0, READER, "read"),
+        at(1, READER, What::PageCache),
+        queue(2, READER, ahead(0, 256)),
+        at(2, READER, What::Request(ahead(0, 256))),
+        at(2, READER, What::Issue(ahead(0, 256))),
+        exit(10, READER, "read", 4096),
+        enter(20, READER, "read"),
+        at(20, READER, What::PageCache),
+        sleep(25, READER),
+        at(60, OTHER, What::Complete(ahead(0, 256))),
+        wake(62, OTHER, READER),
+        run(65, READER),
+        exit(66, READER, "read", 4096),
+    ]);
+    assert_eq!(shown(&joiner.done[0]), [(Part::Cache, 10)]);
+    let second = [(Part::FileSystem, 5), (Part::Device, 35), (Part::WakingUp, 5), (Part::CopyAndReturn, 1)];
+    assert_eq!((shown(&joiner.done[1]), joiner.done[1].waited_for), (second.to_vec(), 1));
+}
+
+#[test]
+fn waits_are_named_by_what_ended_them() {
+    let of_wake = |before: What, by: Thread| {
+        let parts = only(&[
+            at(0, Thread(99), What::Commits),
+            enter(0, READER, "fsync"),
+            at(1, READER, before),
+            sleep(2, READER),
+            wake(12, by, READER),
+            run(13, READER),
+            exit(15, READER, "fsync", 0),
+        ]);
+        assert_eq!(parts.iter().map(|(_, time)| time).sum::<u64>(), 15);
+        *parts.iter().max_by_key(|(_, time)| *time).unwrap()
+    };
+    assert_eq!(of_wake(What::PageCache, Thread(99)), (Part::Journal, 10));
+    assert_eq!(of_wake(What::PageCache, OTHER), (Part::Wait, 10));
+    assert_eq!(of_wake(What::DirtyPause, OTHER), (Part::DirtyLimit, 10));
+    let joiner = joined(&[
+        enter(0, READER, "write"),
+        sleep(2, READER),
+        wake(12, OTHER, READER),
+        run(13, READER),
+        exit(15, READER, "write", 8),
+    ]);
+    assert_eq!(joiner.done[0].waker, Some(OTHER));
+}
+
+#[test]
+fn an_io_that_is_not_issued_waits_with_its_thread() {
+    let parts = only(&[
+        enter(0, READER, "pread64"),
+        queue(0, READER, span(0, 8)),
+        at(1, READER, What::Request(span(0, 8))),
+        at(2, READER, What::Switch { from: READER, is_runnable: true, to: OTHER }),
+        at(52, OTHER, What::Switch { from: OTHER, is_runnable: true, to: READER }),
+        at(53, READER, What::Issue(span(0, 8))),
+        at(54, READER, What::Switch { from: READER, is_runnable: true, to: OTHER }),
+        at(60, OTHER, What::Complete(span(0, 8))),
+        run(64, READER),
+        exit(64, READER, "pread64", 4096),
+    ]);
+    assert_eq!(parts, [(Part::Tags, 1), (Part::Scheduler, 2), (Part::Device, 7), (Part::WakingUp, 54)]);
+}
+
+#[test]
+fn a_thread_that_was_interrupted_is_not_the_interrupt() {
+    let complete = Event { in_interrupt: true, ..at(20, OTHER, What::Complete(span(0, 8))) };
+    let parts = only(&[
+        enter(0, READER, "read"),
+        sleep(1, READER),
+        queue(2, Thread(30), span(0, 8)),
+        at(3, Thread(30), What::Request(span(0, 8))),
+        at(4, Thread(30), What::Issue(span(0, 8))),
+        complete,
+        wake(21, OTHER, READER),
+        run(22, READER),
+        exit(23, READER, "read", 10),
+    ]);
+    assert_eq!(parts, [(Part::FileSystem, 1), (Part::Wait, 20), (Part::WakingUp, 1), (Part::CopyAndReturn, 1)]);
+}
+
+#[test]
+fn a_sleep_whose_end_was_not_recorded_is_not_seen() {
+    let parts =
+        only(&[enter(0, READER, "pread64"), sleep(10, READER), run(90, READER), exit(95, READER, "pread64", 4096)]);
+    assert_eq!(parts, [(Part::FileSystem, 10), (Part::CopyAndReturn, 5), (Part::NotSeen, 80)]);
+}
+
+#[test]
+fn lost_events_break_the_calls_in_progress_and_no_others() {
+    let joiner = joined(&[
+        enter(0, READER, "pread64"),
+        queue(1, READER, span(0, 8)),
+        at(5, IDLE, What::Lost),
+        at(9, OTHER, What::Complete(span(0, 8))),
+        exit(10, READER, "pread64", 4096),
+        enter(20, READER, "pread64"),
+        at(21, READER, What::PageCache),
+        exit(22, READER, "pread64", 4096),
+    ]);
+    assert_eq!((joiner.done.len(), joiner.counts.broken), (1, 1));
+    assert_eq!(joiner.done[0].begin, Nanos(20));
+}
+
+#[test]
+fn a_flush_is_one_of_the_device() {
+    let flush = Span { op: Op::Write, ..span(u64::MAX, 0) };
+    let issued = Span { op: Op::Other, ..flush };
+    let parts = only(&[
+        enter(0, READER, "fdatasync"),
+        queue(2, READER, flush),
+        at(3, READER, What::Request(flush)),
+        at(4, READER, What::Issue(issued)),
+        sleep(5, READER),
+        at(54, OTHER, What::Complete(issued)),
+        wake(54, OTHER, READER),
+        run(54, READER),
+        exit(54, READER, "fdatasync", 0),
+    ]);
+    assert_eq!(parts, [(Part::FileSystem, 2), (Part::Tags, 1), (Part::Scheduler, 1), (Part::Flush, 50)]);
+}
+
+#[test]
+fn an_io_that_a_ring_hands_over_is_followed_in_the_block_layer() {
+    let joiner = joined(&[
+        enter(0, READER, "io_uring_enter"),
+        queue(1, READER, span(0, 8)),
+        at(2, READER, What::Request(span(0, 8))),
+        at(3, READER, What::Issue(span(0, 8))),
+        exit(4, READER, "io_uring_enter", 1),
+        at(30, OTHER, What::Complete(span(0, 8))),
+    ]);
+    let [io] = &joiner.done[..] else { panic!("{:?}", joiner.done) };
+    assert_eq!((io.reach, io.call, io.bytes, io.time), (Reach::Block, "io_uring_enter", 4096, Nanos(29)));
+    assert_eq!(shown(io), [(Part::Tags, 1), (Part::Scheduler, 1), (Part::Device, 27)]);
+    assert_eq!(io.program.as_deref(), Some("reader"));
+}
+
+#[test]
+fn a_partition_is_its_disk_and_a_device_has_the_ios_of_all() {
+    let partition = DeviceNumber { major: 8, minor: 1 };
+    let scope = Scope::Devices(HashSet::from([partition]));
+    let mut joiner = Joiner::new(scope, HashMap::from([(partition, DISK)]));
+    let on_partition = Span { device: partition, ..span(2056, 8) };
+    for event in [
+        at(0, READER, What::Remap { to: on_partition, from: partition, from_sector: 8 }),
+        queue(1, READER, on_partition),
+        at(2, READER, What::Request(on_partition)),
+        at(3, READER, What::Issue(span(2056, 8))),
+        queue(4, OTHER, span(0, 8)),
+        at(9, IDLE, What::Complete(span(2056, 8))),
+    ] {
+        joiner.take(&event);
+    }
+    let [io] = &joiner.done[..] else { panic!("{:?}", joiner.done) };
+    assert_eq!(shown(io), [(Part::Tags, 1), (Part::Scheduler, 1), (Part::Device, 6)]);
+}
+
+#[test]
+fn a_stream_goes_on_where_it_ended() {
+    let read =
+        |time, name: &str, offset| at(time, READER, What::Enter { call: call(name), descriptor: Some(3), offset });
+    let joiner = joined(&[
+        read(0, "pread64", Some(0)),
+        exit(1, READER, "pread64", 4096),
+        read(2, "pread64", Some(4096)),
+        exit(3, READER, "pread64", 4096),
+        read(4, "pread64", Some(0)),
+        exit(5, READER, "pread64", 4096),
+        at(6, READER, What::Enter { call: call("lseek"), descriptor: Some(3), offset: None }),
+        read(7, "read", None),
+        exit(8, READER, "read", 10),
+        read(9, "read", None),
+        exit(10, READER, "read", 10),
+    ]);
+    let follows: Vec<Option<bool>> = joiner.done.iter().map(|io| io.is_sequential).collect();
+    assert_eq!(follows, [None, Some(true), Some(false), None, Some(true)]);
+}

@@ -1,0 +1,26 @@
+//! Events of the kernel → I/Os of any process, each with the parts of its time.
+//!
+//! Owns tracepoints as events (`tracefs`, `page`, `format`, `event`), their joining into I/Os (`join`, `block`), the
+//! recording of a target with its own cost and loss (`recording`), and what follows from many I/Os (`summary`). Leaves
+//! judging and printing to others. The joining is a pure function of events.
+
+#![forbid(unsafe_code)]
+
+mod block;
+mod calls;
+mod error;
+mod event;
+mod format;
+mod io;
+mod join;
+mod page;
+mod process;
+mod recording;
+mod summary;
+mod tracefs;
+
+pub use error::ObserveError;
+pub use event::Thread;
+pub use io::{Direction, Io, PARTS, Part, Parts, Reach};
+pub use recording::{Cost, Going, Recording, Seen};
+pub use summary::{By, Frequent, Group, Largest, Slow, Summary};

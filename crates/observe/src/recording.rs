@@ -1,0 +1,422 @@
+//! A recording: two instances of tracefs, one of the watched threads and one of the block layer, read into I/Os.
+
+use crate::ObserveError;
+use crate::event::{Event, PAGE_CACHE, Thread};
+use crate::io::{Direction, Io, Part, Reach};
+use crate::join::{Counts, Joiner, Scope, Stream};
+use crate::process::{self, Behind};
+use crate::tracefs::{Instance, Tracefs};
+use measure::Nanos;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use sys::devices::identity::{BlockDevice, DeviceNumber};
+use sys::processes::cgroup::IoLimit;
+use sys::processes::{placement, usage};
+
+/// Events that are younger may have company that is not readable yet.
+const SLACK: Nanos = Nanos(5_000_000);
+/// I/Os that are kept; a recording ends there.
+const MOST_IOS: usize = 1_000_000;
+
+/// State of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Going {
+    /// The target is there.
+    On,
+    /// The target has ended.
+    Ended,
+    /// There is no room for more I/Os.
+    Full,
+}
+
+/// Costs of the recording, and its gaps.
+#[derive(Clone, Debug, Default)]
+pub struct Cost {
+    /// Time from the first to the last moment.
+    pub time: Nanos,
+    /// Processor time of plumb in it.
+    pub processor: Nanos,
+    /// Events that were read.
+    pub events: u64,
+    /// Events that the kernel could not keep.
+    pub lost: u64,
+    /// Time without events because of that, of the processor that lost most.
+    pub unrecorded: Nanos,
+    /// Calls that are left out because of lost events.
+    pub broken: u64,
+}
+
+/// A finished recording.
+#[derive(Debug)]
+pub struct Seen {
+    /// I/Os, in the order of their ends.
+    pub ios: Vec<Io>,
+    /// Its costs.
+    pub cost: Cost,
+    /// Calls on storage that had not ended at the end.
+    pub open_calls: u64,
+    /// I/Os of the block layer outside of calls: of mapped files, and of workers of io_uring.
+    pub outside: u64,
+    /// Calls of sendfile, splice and copy_file_range, which are not followed.
+    pub not_followed: u64,
+    /// Calls on descriptors that were gone before it was known what they are.
+    pub unknown: u64,
+    /// Events that this kernel has not.
+    pub missing: Vec<String>,
+    /// Limits of control groups that held I/Os back.
+    pub limits: Vec<IoLimit>,
+    /// Names of threads that ended waits.
+    pub names: HashMap<Thread, String>,
+    /// Status of the command, if one was recorded and has ended.
+    pub status: Option<ExitStatus>,
+}
+
+/// The processes or devices that are recorded.
+#[derive(Debug)]
+enum Target {
+    Process(u32),
+    Command(Child),
+    Group(PathBuf),
+    Device,
+}
+
+/// Facts about the threads of the I/Os.
+#[derive(Debug, Default)]
+struct Facts {
+    processes: HashMap<Thread, Option<u32>>,
+    behind: HashMap<Descriptor, Behind>,
+    limits: HashMap<Thread, Vec<IoLimit>>,
+    names: HashMap<Thread, String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Descriptor {
+    process: u32,
+    number: i32,
+}
+
+/// A recording in progress.
+#[derive(Debug)]
+pub struct Recording {
+    instances: Vec<Instance>,
+    target: Target,
+    joiner: Joiner,
+    /// Events that are too young.
+    waiting: Vec<Event>,
+    facts: Facts,
+    wholes: HashMap<DeviceNumber, DeviceNumber>,
+    ios: Vec<Io>,
+    unknown: u64,
+    /// True if this kernel has the events of the page cache.
+    sees_cache: bool,
+    held_by: Vec<IoLimit>,
+    begun: Nanos,
+    used: u64,
+    /// The thread that started the command.
+    starter: Option<Thread>,
+}
+
+impl Recording {
+    /// Records a process with its threads and descendants.
+    ///
+    /// # Errors
+    /// There is no such process, or the kernel gives no events.
+    pub fn of_process(number: u32) -> Result<Self, ObserveError> {
+        if !Path::new(&format!("/proc/{number}")).exists() {
+            return Err(ObserveError::NoTarget(format!("there is no process {number}")));
+        }
+        let process = process::of_thread(Thread(i32::try_from(number).unwrap_or(0))).unwrap_or(number);
+        Self::of_threads(Target::Process(process), || process::family(process))
+    }
+
+    /// Records the processes of a control group, by its directory.
+    ///
+    /// # Errors
+    /// It has no processes, or the kernel gives no events.
+    pub fn of_group(directory: &Path) -> Result<Self, ObserveError> {
+        let file = directory.join("cgroup.procs");
+        let text = std::fs::read_to_string(&file).map_err(|error| ObserveError::file(&file, error))?;
+        if text.trim().is_empty() {
+            return Err(ObserveError::NoTarget(format!("{}: there is no process in it", file.display())));
+        }
+        Self::of_threads(Target::Group(directory.to_owned()), || {
+            processes_of(directory).flat_map(process::family).collect()
+        })
+    }
+
+    /// Starts a command and records it with all that it starts.
+    ///
+    /// # Errors
+    /// It cannot be started, or the kernel gives no events.
+    pub fn of_command(mut command: Command) -> Result<Self, ObserveError> {
+        let mut recording = Self::begin(Scope::Calls, &[])?;
+        let calls = &recording.instances[0];
+        // What this thread starts is recorded from its first call on; the thread itself ends.
+        let started = std::thread::scope(|scope| {
+            let starter = scope.spawn(|| {
+                let own = Thread(i32::try_from(placement::thread_id()).unwrap_or(0));
+                calls.follow(&[own])?;
+                let program = command.get_program().to_owned();
+                let child = command.spawn().map_err(|error| ObserveError::file(Path::new(&program), error))?;
+                Ok::<Started, ObserveError>(Started { child, starter: own })
+            });
+            starter.join().unwrap_or_else(|_| Err(ObserveError::NoTarget("the command was not started".to_owned())))
+        })?;
+        recording.target = Target::Command(started.child);
+        recording.starter = Some(started.starter);
+        Ok(recording)
+    }
+
+    /// Records all I/Os of a device.
+    ///
+    /// # Errors
+    /// It is not a block device, or the kernel gives no events.
+    pub fn of_device(name: &Path) -> Result<Self, ObserveError> {
+        let root = Path::new("/");
+        let shown = name.display();
+        let none =
+            || ObserveError::NoTarget(format!("{shown}: there is no such block device; lsblk lists those that are"));
+        let short = name.to_str().unwrap_or_default();
+        let device = if name.exists() && name.is_absolute() {
+            let kind = std::fs::metadata(name).map_err(|error| ObserveError::file(name, error))?.file_type();
+            if !std::os::unix::fs::FileTypeExt::is_block_device(&kind) {
+                return Err(none());
+            }
+            BlockDevice::under(root, name)?
+        } else {
+            let class = root.join("sys/class/block").join(short);
+            if short.is_empty() { None } else { BlockDevice::of_link(&class) }
+        };
+        let device = device.ok_or_else(none)?;
+        let own: HashSet<DeviceNumber> =
+            [&device].into_iter().chain(&device.partitions()).filter_map(BlockDevice::number).collect();
+        let mut filtered = own.clone();
+        let mut open = vec![device];
+        while let Some(next) = open.pop() {
+            filtered.extend(next.number());
+            // What is below a loop device belongs to other I/Os.
+            open.extend(if next.backing_file().is_some() { Vec::new() } else { next.below(root) });
+        }
+        let filtered: Vec<DeviceNumber> = filtered.into_iter().collect();
+        Self::begin(Scope::Devices(own), &filtered)
+    }
+
+    fn of_threads(target: Target, threads: impl Fn() -> Vec<Thread>) -> Result<Self, ObserveError> {
+        let mut recording = Self::begin(Scope::Calls, &[])?;
+        // Those that were started while they were listed.
+        let mut known = Vec::new();
+        loop {
+            let mut now = threads();
+            now.sort_unstable();
+            if now == known {
+                break;
+            }
+            recording.instances[0].follow(&now)?;
+            known = now;
+        }
+        recording.target = target;
+        Ok(recording)
+    }
+
+    fn begin(scope: Scope, devices: &[DeviceNumber]) -> Result<Self, ObserveError> {
+        let tracefs = Tracefs::find()?;
+        tracefs.remove_orphans();
+        let mut instances = Vec::new();
+        if matches!(scope, Scope::Calls) {
+            let mut calls = Instance::make(&tracefs, "calls")?;
+            // Until the target is known, nothing is recorded.
+            calls.stop()?;
+            calls.enable_calls()?;
+            instances.push(calls);
+        }
+        let mut block = Instance::make(&tracefs, "block")?;
+        block.enable_block(devices)?;
+        instances.push(block);
+        let wholes = process::wholes();
+        let lacks_cache = instances.iter().any(|instance| instance.missing.iter().any(|name| name == PAGE_CACHE));
+        Ok(Recording {
+            instances,
+            target: Target::Device,
+            joiner: Joiner::new(scope, wholes.clone()),
+            waiting: Vec::new(),
+            facts: Facts::default(),
+            wholes,
+            ios: Vec::new(),
+            unknown: 0,
+            sees_cache: !lacks_cache,
+            held_by: Vec::new(),
+            begun: now(),
+            used: processor_time(),
+            starter: None,
+        })
+    }
+
+    /// Takes the events that there are.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn step(&mut self) -> Result<Going, ObserveError> {
+        let going = self.going();
+        let before = now();
+        self.read()?;
+        self.join(before.saturating_sub(SLACK));
+        self.joiner.forget(before);
+        Ok(if self.ios.len() >= MOST_IOS { Going::Full } else { going })
+    }
+
+    fn going(&mut self) -> Going {
+        let is_there = match &mut self.target {
+            Target::Process(process) => process::is_running(*process),
+            Target::Command(child) => matches!(child.try_wait(), Ok(None)),
+            Target::Group(directory) => processes_of(directory).next().is_some(),
+            Target::Device => true,
+        };
+        if is_there { Going::On } else { Going::Ended }
+    }
+
+    fn read(&mut self) -> Result<(), ObserveError> {
+        for instance in &mut self.instances {
+            instance.read(&mut self.waiting)?;
+        }
+        // Events of one time and processor keep their order.
+        self.waiting.sort_by_key(|event| event.time);
+        Ok(())
+    }
+
+    fn join(&mut self, until: Nanos) {
+        let ready = self.waiting.partition_point(|event| event.time < until);
+        for event in self.waiting.drain(..ready) {
+            if Some(event.thread) != self.starter {
+                self.joiner.take(&event);
+            }
+        }
+        for io in std::mem::take(&mut self.joiner.done) {
+            self.settle(io);
+        }
+        for closed in std::mem::take(&mut self.joiner.closed) {
+            if let Some(process) = self.facts.process(closed.thread) {
+                self.facts.behind.remove(&Descriptor { process, number: closed.descriptor });
+            }
+        }
+    }
+
+    /// Keeps an I/O of storage, with what only /proc knows.
+    fn settle(&mut self, mut io: Io) {
+        if io.reach == Reach::Call && !io.is_of_storage {
+            match self.facts.behind(Stream { thread: io.thread, descriptor: io.descriptor.unwrap_or(-1) }) {
+                Behind::Storage => io.is_of_storage = true,
+                Behind::Other => return,
+                // A read of a file would have asked the page cache, and been seen.
+                Behind::Gone if io.direction == Direction::Read && self.sees_cache => return,
+                Behind::Gone => {
+                    self.unknown += 1;
+                    return;
+                }
+            }
+        }
+        if !io.parts[Part::Throttle].is_zero() {
+            let disk = io.device.map(|device| self.wholes.get(&device).copied().unwrap_or(device));
+            let limits = self.facts.limits(io.thread);
+            match limits.iter().find(|limit| Some(limit.device) == disk) {
+                Some(limit) if self.held_by.contains(limit) => {}
+                Some(limit) => self.held_by.push(limit.clone()),
+                // Another thread queued its I/O for another reason.
+                None => {
+                    let held = std::mem::take(&mut io.parts[Part::Throttle]);
+                    io.parts[Part::Wait] += held;
+                }
+            }
+        }
+        if let Some(waker) = io.waker {
+            self.facts.names.entry(waker).or_insert_with(|| process::name(waker).unwrap_or_default());
+        }
+        self.ios.push(io);
+    }
+
+    /// Ends the recording, and removes what it made.
+    ///
+    /// # Errors
+    /// The last events cannot be read.
+    pub fn end(mut self) -> Result<Seen, ObserveError> {
+        let end = now();
+        for instance in &self.instances {
+            instance.stop()?;
+        }
+        self.read()?;
+        self.join(Nanos::MAX);
+        let lost = self.instances.iter().map(Instance::lost).sum();
+        let open = self.joiner.open_calls();
+        let open_calls = open.into_iter().filter(|open| self.facts.behind(*open) != Behind::Other).count() as u64;
+        let Counts { broken, outside, not_followed } = self.joiner.counts;
+        let status = match &mut self.target {
+            Target::Command(child) => child.try_wait().ok().flatten(),
+            _ => None,
+        };
+        let cost = Cost {
+            time: end.saturating_sub(self.begun),
+            processor: Nanos(processor_time().saturating_sub(self.used)),
+            events: self.instances.iter().map(|instance| instance.events).sum(),
+            lost,
+            unrecorded: self.instances.iter().map(|instance| instance.unrecorded).max().unwrap_or(Nanos::ZERO),
+            broken,
+        };
+        Ok(Seen {
+            ios: self.ios,
+            cost,
+            open_calls,
+            outside,
+            not_followed,
+            unknown: self.unknown,
+            missing: self.instances.iter_mut().flat_map(|instance| std::mem::take(&mut instance.missing)).collect(),
+            limits: self.held_by,
+            names: self.facts.names,
+            status,
+        })
+    }
+}
+
+struct Started {
+    child: Child,
+    starter: Thread,
+}
+
+impl Facts {
+    fn process(&mut self, thread: Thread) -> Option<u32> {
+        *self.processes.entry(thread).or_insert_with(|| process::of_thread(thread))
+    }
+
+    fn behind(&mut self, stream: Stream) -> Behind {
+        let (Some(process), number) = (self.process(stream.thread), stream.descriptor) else { return Behind::Gone };
+        let key = Descriptor { process, number };
+        if let Some(known) = self.behind.get(&key) {
+            return *known;
+        }
+        let found = process::behind(process, number);
+        if found != Behind::Gone {
+            self.behind.insert(key, found);
+        }
+        found
+    }
+
+    fn limits(&mut self, thread: Thread) -> &[IoLimit] {
+        self.limits.entry(thread).or_insert_with(|| process::limits(thread))
+    }
+}
+
+fn processes_of(group: &Path) -> impl Iterator<Item = u32> + use<> {
+    let text = std::fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    text.lines().filter_map(|line| line.parse().ok()).collect::<Vec<_>>().into_iter()
+}
+
+/// The clock of the events.
+fn now() -> Nanos {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let part = |value: i64| u64::try_from(value).unwrap_or(0);
+    Nanos(part(time.tv_sec).saturating_mul(1_000_000_000).saturating_add(part(time.tv_nsec)))
+}
+
+fn processor_time() -> u64 {
+    let used = usage::of_process();
+    used.user_ns.saturating_add(used.system_ns)
+}

@@ -1,0 +1,286 @@
+//! What many I/Os have in common: a pure function of them.
+
+use crate::event::Thread;
+use crate::io::{Direction, Io, PARTS, Part, Parts, Reach};
+use measure::{Nanos, float};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+
+/// Everything about a recording's I/Os.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Those of one direction and reach.
+    pub groups: Vec<Group>,
+    /// By program, those with the most time first; of I/Os of the block layer alone.
+    pub programs: Vec<By>,
+    /// Time of all I/Os by part.
+    pub parts: Parts,
+    /// Share of the time that the busiest thread was in I/O; `None` without calls.
+    pub busiest: Option<f64>,
+}
+
+/// I/Os of a program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct By {
+    /// Its name, as the kernel cuts it off.
+    pub name: String,
+    /// Number of I/Os.
+    pub count: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Their time.
+    pub time: Nanos,
+}
+
+/// I/Os that do the same.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Their direction.
+    pub direction: Direction,
+    /// How much of them was seen.
+    pub reach: Reach,
+    /// Number of I/Os.
+    pub count: u64,
+    /// Those that failed.
+    pub failed: u64,
+    /// Bytes of all.
+    pub bytes: u64,
+    /// Most frequent calls with their numbers.
+    pub calls: Vec<By>,
+    /// The most frequent size, if they have one.
+    pub size: Option<Frequent>,
+    /// Mean number in flight at the begin of one, with it.
+    pub depth: f64,
+    /// The number in flight that 99 of 100 begin with at most.
+    pub depth_p99: u64,
+    /// Share that begins where the one before ended, of those where that is known.
+    pub sequential: Option<f64>,
+    /// Those that memory answered.
+    pub cached: u64,
+    /// Their times, from the shortest to the longest.
+    pub times: Vec<Nanos>,
+    /// Time of all by part.
+    pub parts: Parts,
+    /// Those around the median: from 45 to 55 % of them.
+    pub middle: Slow,
+    /// The slowest 1 of 100, at least one.
+    pub slowest: Slow,
+}
+
+/// A frequent size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frequent {
+    /// Bytes.
+    pub bytes: u64,
+    /// Number of I/Os.
+    pub count: u64,
+}
+
+/// Some I/Os between two ranks.
+#[derive(Clone, Debug)]
+pub struct Slow {
+    /// Their number.
+    pub count: u64,
+    /// The shortest.
+    pub least: Nanos,
+    /// Sum of their times.
+    pub time: Nanos,
+    /// The same by part.
+    pub parts: Parts,
+    /// How many have which part as their largest, the most frequent first.
+    pub largest: Vec<Largest>,
+}
+
+/// A part that is the largest of some I/Os.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Largest {
+    /// The part.
+    pub part: Part,
+    /// Number of I/Os.
+    pub count: u64,
+}
+
+impl Slow {
+    fn of(sorted: &[&Io]) -> Self {
+        let mut parts = Parts::default();
+        sorted.iter().for_each(|io| parts.add(&io.parts));
+        let count = |part| sorted.iter().filter(|io| io.parts.largest() == part).count() as u64;
+        let mut largest: Vec<Largest> = PARTS.map(|part| Largest { part, count: count(part) }).into();
+        largest.retain(|one| one.count > 0);
+        largest.sort_by_key(|one| Reverse(one.count));
+        let least = sorted.first().map_or(Nanos::ZERO, |io| io.time);
+        let time = sorted.iter().map(|io| io.time).sum();
+        Slow { count: sorted.len() as u64, least, time, parts, largest }
+    }
+}
+
+impl Group {
+    /// The time that this share of them take at most; `None` if there are none.
+    pub fn percentile(&self, share: f64) -> Option<Nanos> {
+        // The rank is at most the number of I/Os, which is far below 2^53.
+        let rank = (share * float(self.count)).ceil().max(1.0);
+        let index = (1..=self.times.len()).find(|rank_of| float(*rank_of as u64) >= rank)?;
+        self.times.get(index - 1).copied()
+    }
+
+    fn of(ios: &[&Io], depths: &[u64]) -> Option<Self> {
+        let first = ios.first()?;
+        let mut sorted = ios.to_vec();
+        sorted.sort_by_key(|io| io.time);
+        let mut parts = Parts::default();
+        ios.iter().for_each(|io| parts.add(&io.parts));
+        let known: Vec<bool> = ios.iter().filter_map(|io| io.is_sequential).collect();
+        let followed = known.iter().filter(|follows| **follows).count() as u64;
+        let mut depths = depths.to_vec();
+        depths.sort_unstable();
+        let count = sorted.len();
+        let hundredth = (count / 100).max(1);
+        // At least one, also of few.
+        let (from, to) = (count * 45 / 100, (count * 55).div_ceil(100));
+        Some(Group {
+            direction: first.direction,
+            reach: first.reach,
+            count: count as u64,
+            failed: ios.iter().filter(|io| io.has_failed).count() as u64,
+            bytes: ios.iter().map(|io| io.bytes).sum(),
+            calls: by(ios, |io| io.call),
+            size: frequent(ios),
+            depth: depths.iter().copied().map(float).sum::<f64>() / float(count as u64),
+            depth_p99: depths.get((count * 99).div_ceil(100).saturating_sub(1)).copied().unwrap_or(1),
+            sequential: (!known.is_empty()).then(|| float(followed) / float(known.len() as u64)),
+            cached: ios.iter().filter(|io| !io.parts[Part::Cache].is_zero()).count() as u64,
+            times: sorted.iter().map(|io| io.time).collect(),
+            parts,
+            middle: Slow::of(&sorted[from..to]),
+            slowest: Slow::of(&sorted[count - hundredth..]),
+        })
+    }
+}
+
+fn frequent(ios: &[&Io]) -> Option<Frequent> {
+    let mut counts: HashMap<u64, u64> = HashMap::new();
+    for io in ios.iter().filter(|io| io.bytes > 0) {
+        *counts.entry(io.bytes).or_default() += 1;
+    }
+    let most = counts.into_iter().map(|(bytes, count)| Frequent { bytes, count });
+    most.max_by_key(|size| (size.count, size.bytes))
+}
+
+fn by<'io>(ios: &[&'io Io], name: impl Fn(&'io Io) -> &'io str) -> Vec<By> {
+    let mut found: BTreeMap<&str, By> = BTreeMap::new();
+    for io in ios {
+        let name = name(io);
+        let one =
+            found.entry(name).or_insert_with(|| By { name: name.to_owned(), count: 0, bytes: 0, time: Nanos::ZERO });
+        one.count += 1;
+        one.bytes = one.bytes.saturating_add(io.bytes);
+        one.time += io.time;
+    }
+    let mut found: Vec<By> = found.into_values().collect();
+    found.sort_by_key(|one| Reverse(one.time));
+    found
+}
+
+/// Number of I/Os in flight at the begin of each, with it.
+fn depths(ios: &[Io]) -> Vec<u64> {
+    let mut order: Vec<usize> = (0..ios.len()).collect();
+    order.sort_by_key(|index| ios[*index].begin);
+    let (mut ends, mut depths) = (BinaryHeap::new(), vec![0; ios.len()]);
+    for index in order {
+        let io = &ios[index];
+        while ends.peek().is_some_and(|Reverse(end)| *end <= io.begin) {
+            ends.pop();
+        }
+        ends.push(Reverse(io.begin.saturating_add(io.time)));
+        depths[index] = ends.len() as u64;
+    }
+    depths
+}
+
+impl Summary {
+    /// The summary of I/Os within this time.
+    pub fn of(ios: &[Io], time: Nanos) -> Self {
+        let depths = depths(ios);
+        let mut groups = Vec::new();
+        for direction in [Direction::Read, Direction::Write, Direction::Sync] {
+            for reach in [Reach::Call, Reach::Block] {
+                let is_of_group = |io: &Io| io.direction == direction && io.reach == reach;
+                let found: Vec<&Io> = ios.iter().filter(|io| is_of_group(io)).collect();
+                let of_found = ios.iter().zip(&depths).filter(|(io, _)| is_of_group(io));
+                let depths: Vec<u64> = of_found.map(|(_, depth)| *depth).collect();
+                groups.extend(Group::of(&found, &depths));
+            }
+        }
+        let mut parts = Parts::default();
+        ios.iter().for_each(|io| parts.add(&io.parts));
+        let mut threads: HashMap<Thread, Nanos> = HashMap::new();
+        for io in ios.iter().filter(|io| io.reach == Reach::Call) {
+            *threads.entry(io.thread).or_default() += io.time;
+        }
+        let busiest = threads.values().max().filter(|_| !time.is_zero());
+        let named: Vec<&Io> = ios.iter().filter(|io| io.program.is_some()).collect();
+        Summary {
+            groups,
+            programs: by(&named, |io| io.program.as_deref().unwrap_or_default()),
+            parts,
+            busiest: busiest.map(|busy| (busy.as_f64() / time.as_f64()).min(1.0)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn io(begin: u64, time: u64, part: Part) -> Io {
+        let mut parts = Parts::default();
+        parts[part] = Nanos(time);
+        Io {
+            begin: Nanos(begin),
+            time: Nanos(time),
+            thread: Thread(7),
+            program: None,
+            direction: Direction::Read,
+            reach: Reach::Call,
+            call: "pread64",
+            descriptor: Some(3),
+            bytes: 4096,
+            has_failed: false,
+            is_sequential: Some(begin > 0),
+            is_of_storage: true,
+            waited_for: 1,
+            device: None,
+            waker: None,
+            parts,
+        }
+    }
+
+    #[test]
+    fn a_hundred_reads_have_a_middle_and_a_slowest() {
+        let mut ios: Vec<Io> = (0..99).map(|number| io(number * 1000, 100 + number, Part::Device)).collect();
+        ios.push(io(99_000, 50_000, Part::Throttle));
+        let summary = Summary::of(&ios, Nanos(150_000));
+        let [group] = &summary.groups[..] else { panic!("one direction: {:?}", summary.groups) };
+        assert_eq!((group.count, group.bytes, group.depth_p99), (100, 409_600, 1));
+        assert_eq!((group.percentile(0.5), group.percentile(1.0)), (Some(Nanos(149)), Some(Nanos(50_000))));
+        assert_eq!((group.middle.count, group.middle.least), (10, Nanos(145)));
+        assert_eq!(group.slowest.largest, [Largest { part: Part::Throttle, count: 1 }]);
+        assert_eq!(group.size, Some(Frequent { bytes: 4096, count: 100 }));
+        assert_eq!(group.sequential, Some(0.99));
+        let busy: u64 = ios.iter().map(|io| io.time.0).sum();
+        assert_eq!(summary.busiest, Some(float(busy) / 150_000.0));
+        assert_eq!(summary.parts.sum(), Nanos(busy));
+    }
+
+    #[test]
+    fn depth_counts_what_is_in_flight_at_the_begin() {
+        let ios = [io(0, 100, Part::Device), io(50, 100, Part::Device), io(100, 10, Part::Device)];
+        assert_eq!(depths(&ios), [1, 2, 2]);
+    }
+
+    #[test]
+    fn no_ios_have_no_groups() {
+        let summary = Summary::of(&[], Nanos(5));
+        assert!(summary.groups.is_empty() && summary.busiest.is_none() && summary.programs.is_empty());
+    }
+}
