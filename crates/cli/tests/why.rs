@@ -107,7 +107,7 @@ fn a_device_has_the_ios_of_all_programs() {
     let words = format!("why --json --for 30s --device {}", device.path().display());
     let mut recording = plumb(&place, words).start();
     recording.line_with("recording");
-    let job = format!("fio --name=a --ioengine=io_uring --iodepth=4 --rw=randread --bs=4k --direct=1 --number_ios=64");
+    let job = "fio --name=a --ioengine=io_uring --iodepth=4 --rw=randread --bs=4k --direct=1 --number_ios=64";
     plumb(&place, format!("{job} --filename={}", device.path().display())).succeeds();
     recording.signal(Signal::INT);
     let document = recording.end().exits(130).json();

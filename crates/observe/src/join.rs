@@ -46,6 +46,13 @@ enum Why {
     By(Thread),
 }
 
+/// A wake-up.
+#[derive(Clone, Debug)]
+struct Woken {
+    at: Nanos,
+    why: Why,
+}
+
 #[derive(Debug)]
 struct Sleep {
     from: Nanos,
@@ -66,6 +73,9 @@ struct Open {
     own: Vec<BioId>,
     tracks: Vec<Rc<Track>>,
     sleeps: Vec<Sleep>,
+    /// The last wake-up while it was not asleep: another processor wakes a thread that is about to sleep, and its
+    /// switch comes directly after.
+    early: Option<Woken>,
     used_cache: bool,
     pauses: bool,
 }
@@ -212,6 +222,7 @@ impl Joiner {
             own: Vec::new(),
             tracks: Vec::new(),
             sleeps: Vec::new(),
+            early: None,
             used_cache: false,
             pauses: false,
         };
@@ -254,8 +265,15 @@ impl Joiner {
             open.sleeps.push(Sleep { from: at, waking, to: None, why, is_runnable });
         });
         self.of_call(to, |open| {
-            if let Some(sleep) = open.sleeps.last_mut().filter(|sleep| sleep.to.is_none()) {
-                sleep.to = Some(at);
+            let early = open.early.take();
+            let Some(sleep) = open.sleeps.last_mut().filter(|sleep| sleep.to.is_none()) else { return };
+            sleep.to = Some(at);
+            let is_of_sleep = |woken: &Woken| sleep.from.saturating_sub(woken.at) <= DIRECTLY;
+            if let Some(woken) = early.filter(is_of_sleep).filter(|_| sleep.waking.is_none()) {
+                sleep.waking = Some(sleep.from);
+                if !matches!(sleep.why, Why::DirtyLimit) {
+                    sleep.why = woken.why;
+                }
             }
         });
     }
@@ -271,7 +289,11 @@ impl Joiner {
             _ => Why::By(event.thread),
         };
         self.of_call(thread, |open| {
-            let Some(sleep) = open.sleeps.last_mut().filter(|sleep| sleep.waking.is_none()) else { return };
+            let Some(sleep) = open.sleeps.last_mut().filter(|sleep| sleep.to.is_none() && sleep.waking.is_none())
+            else {
+                open.early = Some(Woken { at: event.time, why });
+                return;
+            };
             sleep.waking = Some(event.time);
             let is_of_sleep = match &why {
                 Why::Completion(track) => track.done >= sleep.from,

@@ -96,6 +96,28 @@ fn a_direct_read_is_divided_at_each_event() {
 }
 
 #[test]
+fn a_wake_up_directly_before_the_switch_is_of_that_sleep() {
+    let events = |woken: u64, slept: u64| {
+        only(&[
+            enter(0, READER, "pread64"),
+            queue(10, READER, span(0, 8)),
+            at(13, READER, What::Request(span(0, 8))),
+            at(20, READER, What::Issue(span(0, 8))),
+            Event { cpu: 1, ..at(woken - 1, OTHER, What::Complete(span(0, 8))) },
+            Event { cpu: 1, ..wake(woken, OTHER, READER) },
+            sleep(slept, READER),
+            run(slept + 10, READER),
+            exit(slept + 12, READER, "pread64", 4096),
+        ])
+    };
+    let is_in = |parts: &[(Part, u64)], part: Part| parts.iter().any(|(one, _)| *one == part);
+    let parts = events(120, 121);
+    assert!(parts.contains(&(Part::WakingUp, 10)) && !is_in(&parts, Part::NotSeen), "{parts:?}");
+    let parts = events(120, 2_000_121);
+    assert!(is_in(&parts, Part::NotSeen), "two milliseconds later it slept for something else: {parts:?}");
+}
+
+#[test]
 fn a_read_without_a_wait_is_of_the_cache() {
     let events = [
         enter(0, READER, "read"),

@@ -6,7 +6,7 @@
 use super::note;
 use crate::limiter::device::is_full;
 use crate::limiter::{held_back_by_quota, limited_by};
-use crate::run_facts::{RunFacts, float, polls};
+use crate::run_facts::{RunFacts, polls};
 use measure::{Nanos, text};
 use model::{Grade, LimitedBy, Limiter, Note, RunResult};
 
