@@ -27,7 +27,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
         .collect()
 }
 
-/// What this check found.
+/// Result of this check among the notes of a run.
 pub(crate) fn found(notes: &[Note]) -> BusyUsers {
     let note = notes.iter().find(|note| note.check == super::BUSY_USERS && note.grade > Grade::Trusted);
     let evidence = |id: &str| note?.evidence.iter().find(|(name, _)| name == id).map(|&(_, value)| value);
