@@ -197,20 +197,6 @@ print(accused or "no cache")
 END
 }
 
-# thin: a volume of 16 MiB on the device, of which 8 MiB are provisioned.
-thin() {
-    local sectors
-    sectors=$(blockdev --getsz "$dev")
-    modprobe -a dm_mod dm_thin_pool
-    dmsetup create parts.meta --table "0 8192 linear $dev 0"
-    dmsetup create parts.data --table "0 $((sectors - 8192)) linear $dev 8192"
-    dd if=/dev/zero of=/dev/mapper/parts.meta bs=4k count=1 oflag=direct status=none
-    dmsetup create pool --table "0 $((sectors - 8192)) thin-pool /dev/mapper/parts.meta /dev/mapper/parts.data 128 0"
-    dmsetup message pool 0 'create_thin 0'
-    dmsetup create thin --table '0 32768 thin /dev/mapper/pool 0'
-    dd if=/dev/zero of=/dev/mapper/thin bs=1M count=8 oflag=direct status=none
-}
-
 # zone_files: mounts zonefs on the device.
 zone_files() {
     blkzone reset "$dev"

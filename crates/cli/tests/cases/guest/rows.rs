@@ -503,9 +503,6 @@ pub(super) fn all() -> Vec<Row> {
     rows
 }
 
-/// A job of plumb that reads a device at random.
-const JOB: &str = "plumb fio --name=a --filename=$dev --rw=randread --direct=1 --bs=4k --ioengine=libaio --iodepth=8";
-
 /// Rows of plumb alone.
 fn own() -> Vec<Row> {
     let mut rows = [guard::rows(), zones::rows(), polling(), traced()].concat();
@@ -519,19 +516,9 @@ fn own() -> Vec<Row> {
         Row::own(
             Device::Paths,
             "each_has_its_reads",
-            format!(
-                "{JOB} --number_ios=1000 --size=100% --output-format=json-full --output=/tmp/out; read_of /tmp/out"
-            ),
+            "plumb fio --name=a --filename=$dev --rw=randread --direct=1 --bs=4k --ioengine=libaio --iodepth=8 \
+             --number_ios=1000 --size=100% --output-format=json-full --output=/tmp/out; read_of /tmp/out",
             &["paths 2, reads of both 1000\n", "no cache"],
-        ),
-        Row::own(
-            Device::Memory,
-            "thin::not_provisioned",
-            format!(
-                "thin; {} --size=16m 2>&1; dmsetup remove thin pool parts.meta parts.data",
-                JOB.replace("$dev", "/dev/mapper/thin")
-            ),
-            &["50 % of the reads were of blocks that the volume has not provisioned: no disk was read"],
         ),
         Row::own(
             Device::Virtio,

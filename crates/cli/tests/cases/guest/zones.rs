@@ -96,15 +96,6 @@ fn stacks() -> Vec<Row> {
     let row = Row::own;
     vec![
         row(
-            Device::Nvme512,
-            "multipath::paths",
-            "head=${dev#/dev/}; path=$(cd /sys/block && echo ${head%n*}c*n${head##*n}); PLUMB_REMARKS=always plumb fio \
-             --name=a --filename=$dev --rw=randread --bs=4k --direct=1 --size=8m --output-format=json+ >/tmp/out \
-             2>/tmp/errors; echo \"status $?\"; grep -q \"\\\"name\\\" *: *\\\"$path\\\"\" /tmp/out && echo path; \
-             grep 'answered by memory' /tmp/errors || echo disk",
-            &["status 0\npath\ndisk"],
-        ),
-        row(
             Device::Scsi512,
             "multipath::mapped",
             "modprobe -a dm_multipath dm_round_robin; for at in 1 2 3 4; do \
