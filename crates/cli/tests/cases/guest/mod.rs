@@ -196,7 +196,10 @@ fn differences(fio: &Answer, ours: &Answer) -> Vec<String> {
     if fio.status != ours.status {
         found.push(format!("status: fio {}, ours {}", fio.status, ours.status));
     }
-    let [theirs, mine] = [fio, ours].map(|answer| split_output(&answer.json).ok().and_then(|(json, _)| json));
+    let [theirs, mut mine] = [fio, ours].map(|answer| split_output(&answer.json).ok().and_then(|(json, _)| json));
+    // fio needs no consent.
+    let options = mine.as_mut().and_then(|mine| mine.pointer_mut("/jobs/0/job options")?.as_object_mut());
+    options.map(|options| options.remove("write_consent"));
     match (theirs, mine) {
         (Some(theirs), Some(mine)) => found.extend(compare_results(&theirs, &mine, Amounts::Fixed)),
         (None, None) => {}

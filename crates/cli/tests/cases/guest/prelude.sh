@@ -37,8 +37,10 @@ place() {
     for sg in "/sys/block/$name/device/scsi_generic/"*; do generic[$1]=/dev/$(basename "$sg"); done
 }
 
-# fill DEVICE: writes each block.
+# fill DEVICE: writes each block. Jobs that write protection information of their own leave blocks that the kernel cannot
+# read, so plumb has consent for the whole of it.
 fill() {
+    consent[$1]=$(<"/sys/block/${device[$1]#/dev/}/wwid")
     dd if=/dev/zero of="${device[$1]}" bs=1M oflag=direct 2>/dev/null
 }
 
@@ -119,8 +121,8 @@ own() {
 
 # row NAME DEVICE FIO WORDS...: a job of this fio and of plumb, whose files are in $lane.
 row() {
-    local name=$1 oracle=$3 word words=() who
-    nodes "$2"
+    local name=$1 on=$2 oracle=$3 word words=() who
+    nodes "$on"
     shift 3
     for word; do
         word=${word//'{dev}'/$dev} word=${word//'{char}'/$char}
@@ -129,7 +131,10 @@ row() {
     for who in fio plumb; do
         [[ $(cat "/sys/block/${dev#/dev/}/queue/zoned" 2>/dev/null) != host-* ]] || blkzone reset "$dev"
         local program=("$oracle")
-        [ $who = fio ] || program=(/dev/shm/ours/plumb fio)
+        if [ $who = plumb ]; then
+            program=(/dev/shm/ours/plumb fio)
+            [ -z "${consent[$on]:-}" ] || words+=("--write_consent=${consent[$on]}")
+        fi
         timeout --signal=INT --kill-after=9 120 "${program[@]}" --output-format=json --name=a "${words[@]}" \
             >"$lane/json" 2>"$lane/err"
         echo $? >"$lane/status"
@@ -208,4 +213,4 @@ zone_files() {
 # A scheme of placement: the first half of 1 MiB by handle 2, the other by 5.
 printf '0, 524288, 2\n524288, 1048576, 5\n' >/tmp/scheme
 
-declare -A device character generic
+declare -A device character generic consent

@@ -117,7 +117,8 @@ impl Device {
         };
         let place = format!("place {name} \"$({found})\"");
         // Blocks with protection information that were never written cannot be read, so a write to them needs consent.
-        if self == Device::NvmeProtected { format!("{place}\nfill {name}") } else { place }
+        let is_protected = [Device::NvmeProtected, Device::NvmeExtended, Device::NvmeTail].contains(&self);
+        if is_protected { format!("{place}\nfill {name}") } else { place }
     }
 }
 
