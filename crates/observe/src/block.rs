@@ -225,7 +225,7 @@ impl Block {
         for id in request.carries {
             if let Some(bio) = self.bios.get_mut(&id) {
                 bio.unissued += bio.span.overlap(&request.span).min(bio.left);
-                bio.in_driver -= 1;
+                bio.in_driver = bio.in_driver.saturating_sub(1);
             }
             self.mark(id, at, Part::Scheduler);
         }
@@ -289,7 +289,7 @@ impl Block {
             return Some(Rc::new(Track { id, span, by, name, queued, done: at, marks }));
         };
         let above = self.bios.get_mut(&parent)?;
-        above.children -= 1;
+        above.children = above.children.saturating_sub(1);
         above.left = above.left.saturating_sub(span.sectors);
         match (above.children, above.has_moved && above.left == 0) {
             (0, true) => self.finish(parent, at),

@@ -1,6 +1,5 @@
 //! What many I/Os have in common: a pure function of them.
 
-use crate::event::Thread;
 use crate::io::{Direction, Io, PARTS, Part, Parts, Reach};
 use measure::{Nanos, float};
 use std::cmp::Reverse;
@@ -15,8 +14,8 @@ pub struct Summary {
     pub programs: Vec<By>,
     /// Time of all I/Os by part.
     pub parts: Parts,
-    /// Share of the time that the busiest thread was in I/O; `None` without calls.
-    pub busiest: Option<f64>,
+    /// Share of the time with a call in progress, of any thread; `None` without calls. No disk can save more.
+    pub in_calls: Option<f64>,
 }
 
 /// I/Os of a program.
@@ -197,6 +196,19 @@ fn depths(ios: &[Io]) -> Vec<u64> {
     depths
 }
 
+/// Time with at least one of them in progress; `None` if there are none.
+fn in_progress<'io>(ios: impl Iterator<Item = &'io Io>) -> Option<Nanos> {
+    let mut ios: Vec<&Io> = ios.collect();
+    ios.sort_by_key(|io| io.begin);
+    let (mut sum, mut until) = (Nanos::ZERO, ios.first()?.begin);
+    for io in ios {
+        let end = io.begin.saturating_add(io.time);
+        sum += end.saturating_sub(until.max(io.begin));
+        until = until.max(end);
+    }
+    Some(sum)
+}
+
 impl Summary {
     /// The summary of I/Os within this time.
     pub fn of(ios: &[Io], time: Nanos) -> Self {
@@ -213,17 +225,13 @@ impl Summary {
         }
         let mut parts = Parts::default();
         ios.iter().for_each(|io| parts.add(&io.parts));
-        let mut threads: HashMap<Thread, Nanos> = HashMap::new();
-        for io in ios.iter().filter(|io| io.reach == Reach::Call) {
-            *threads.entry(io.thread).or_default() += io.time;
-        }
-        let busiest = threads.values().max().filter(|_| !time.is_zero());
+        let in_calls = in_progress(ios.iter().filter(|io| io.reach == Reach::Call)).filter(|_| !time.is_zero());
         let named: Vec<&Io> = ios.iter().filter(|io| io.program.is_some()).collect();
         Summary {
             groups,
             programs: by(&named, |io| io.program.as_deref().unwrap_or_default()),
             parts,
-            busiest: busiest.map(|busy| (busy.as_f64() / time.as_f64()).min(1.0)),
+            in_calls: in_calls.map(|busy| (busy.as_f64() / time.as_f64()).min(1.0)),
         }
     }
 }
@@ -231,6 +239,7 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Thread;
 
     fn io(begin: u64, time: u64, part: Part) -> Io {
         let mut parts = Parts::default();
@@ -268,7 +277,7 @@ mod tests {
         assert_eq!(group.size, Some(Frequent { bytes: 4096, count: 100 }));
         assert_eq!(group.sequential, Some(0.99));
         let busy: u64 = ios.iter().map(|io| io.time.0).sum();
-        assert_eq!(summary.busiest, Some(float(busy) / 150_000.0));
+        assert_eq!(summary.in_calls, Some(float(busy) / 150_000.0));
         assert_eq!(summary.parts.sum(), Nanos(busy));
     }
 
@@ -279,8 +288,16 @@ mod tests {
     }
 
     #[test]
+    fn threads_in_turn_are_in_calls_all_the_time() {
+        let of =
+            |number: u64| Io { thread: Thread(i32::try_from(number).unwrap()), ..io(number * 100, 100, Part::Device) };
+        let ios: Vec<Io> = (0..20).chain([3, 3]).map(of).collect();
+        assert_eq!(Summary::of(&ios, Nanos(4_000)).in_calls, Some(0.5), "20 threads, each for a fortieth of the time");
+    }
+
+    #[test]
     fn no_ios_have_no_groups() {
         let summary = Summary::of(&[], Nanos(5));
-        assert!(summary.groups.is_empty() && summary.busiest.is_none() && summary.programs.is_empty());
+        assert!(summary.groups.is_empty() && summary.in_calls.is_none() && summary.programs.is_empty());
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn document(answer: &Answer) -> Result<String, Failure> {
         "groups": summary.groups.iter().map(group).collect::<Vec<Value>>(),
         "programs": summary.programs.iter().map(by).collect::<Vec<Value>>(),
         "parts_ns": times(&summary.parts),
-        "busiest_thread_share": summary.busiest,
+        "in_calls_share": summary.in_calls,
         "limits": seen.limits.iter().map(limit).collect::<Vec<Value>>(),
         "cost": {
             "processor_ns": cost.processor.0, "events": cost.events, "events_lost": cost.lost,

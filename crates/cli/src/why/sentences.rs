@@ -34,20 +34,27 @@ pub(super) fn sentences(answer: &Answer) -> Vec<String> {
         let limits: Vec<String> = answer.seen.limits.iter().map(limit).collect();
         first += &format!(": {}", text::listed_up_to(&limits, 3));
     }
-    let busiest = answer.summary.busiest.filter(|busy| *busy < LITTLE && is_all_seen(answer));
-    if let Some(busy) = busiest {
+    let little = answer.summary.in_calls.filter(|busy| *busy < LITTLE && is_all_seen(answer));
+    if let Some(busy) = little {
         let shown = text::percent(busy);
-        let second = format!("Its busiest thread is in I/O for {shown} of the time: a faster disk would not help.");
+        let second = format!("A call is in progress for {shown} of the time: a faster disk would not help.");
         return vec![first + ".", second];
     }
-    vec![first + ".", help(&share)]
+    // Times of threads that run at once sum to more than the recording: of that no part is small.
+    let of_recording = sum.as_f64() / answer.seen.cost.time.as_f64().max(1.0);
+    let whole = (missed(answer) == 0).then_some(of_recording);
+    vec![first + ".", help(&share, whole)]
+}
+
+/// Number of I/Os and events that are in no sum.
+fn missed(answer: &Answer) -> u64 {
+    let seen = &answer.seen;
+    seen.outside + seen.not_followed + seen.unknown + seen.open_calls + seen.cost.lost + u64::from(answer.is_full)
 }
 
 /// True if all waits for storage are in calls that were recorded.
 fn is_all_seen(answer: &Answer) -> bool {
-    let seen = &answer.seen;
-    let missed = seen.outside + seen.not_followed + seen.unknown + seen.open_calls + seen.cost.lost;
-    missed == 0 && !answer.is_full && seen.ios.iter().all(|io| io.reach == Reach::Call)
+    missed(answer) == 0 && answer.seen.ios.iter().all(|io| io.reach == Reach::Call)
 }
 
 fn nothing(answer: &Answer) -> String {
@@ -58,21 +65,20 @@ fn nothing(answer: &Answer) -> String {
     }
 }
 
-fn help(share: &dyn Fn(Part) -> f64) -> String {
+/// The sentence about a faster device. `whole` is the time of all I/Os over that of the recording, if none was missed.
+fn help(share: &dyn Fn(Part) -> f64, whole: Option<f64>) -> String {
     let device = share(Part::Device) + share(Part::Flush);
     let unknown: f64 = UNKNOWN.into_iter().map(share).sum();
     let half = text::percent(device / 2.0);
-    match (device, unknown) {
-        _ if device >= LITTLE && unknown < LITTLE => format!("A device twice as fast would take {half} off that time."),
-        _ if device + unknown < LITTLE => {
-            format!("The device has {} of it: a faster disk would not help.", text::percent(device))
-        }
-        _ => format!(
-            "A device twice as fast would take {half} off that time by itself; how much of the other waits ({}) it would \
-             take is not known.",
-            text::percent(unknown)
-        ),
+    if whole.is_some_and(|whole| (device + unknown) * whole < LITTLE) {
+        return format!("The device has {} of it: a faster disk would not help.", text::percent(device));
     }
+    let by_itself = format!("A device twice as fast would take {half} off that time");
+    if unknown < LITTLE {
+        return by_itself + ".";
+    }
+    let unknown = text::percent(unknown);
+    format!("{by_itself} by itself; how much of the other waits ({unknown}) it would take is not known.")
 }
 
 /// A part in a sentence.
@@ -115,7 +121,20 @@ mod tests {
     use super::*;
 
     fn of(parts: &[(Part, f64)]) -> String {
-        help(&|part| parts.iter().filter(|(name, _)| *name == part).map(|(_, share)| share).sum())
+        among(parts, Some(1.0))
+    }
+
+    fn among(parts: &[(Part, f64)], whole: Option<f64>) -> String {
+        help(&|part| parts.iter().filter(|(name, _)| *name == part).map(|(_, share)| share).sum(), whole)
+    }
+
+    #[test]
+    fn a_thread_that_waits_among_many_that_do_not_is_not_overlooked() {
+        // Of 33 threads that are in I/O all the time, one waits for the device.
+        let parts = [(Part::Device, 0.03), (Part::Cache, 0.97)];
+        let expected = "A device twice as fast would take 1.5 % off that time.";
+        assert_eq!((among(&parts, Some(33.0)).as_str(), among(&parts, None).as_str()), (expected, expected));
+        assert!(of(&parts).ends_with("a faster disk would not help."));
     }
 
     #[test]
