@@ -1,6 +1,6 @@
 //! The findings of all rows of a result: by check, as a verdict in one line, and as a reason for `--strict` to fail.
 
-use crate::checks::{BUSY_USERS, CHECKS, advice, grade_title, is_finding, is_shown};
+use crate::checks::{BUSY_USERS, CHECKS, advice, blames_tester, grade_title, is_finding, is_shown};
 use measure::text;
 use model::{Grade, Note};
 
@@ -33,7 +33,8 @@ impl FindingGroup<'_> {
     }
 }
 
-/// The findings of rows by check: the worst first, then in the order of the checks; what could not be seen is last.
+/// The findings of rows by check: the worst first, then in the order of the checks; what could not be seen is last. Rows
+/// that the client CPU limited are apart from those in whose latencies it only is.
 ///
 /// ```
 /// use model::{Grade, Note};
@@ -50,18 +51,19 @@ impl FindingGroup<'_> {
 /// assert_eq!(groups[0].range.as_deref(), Some("share 12 to 93 %"));
 /// ```
 pub fn by_check<'a>(rows: &[&'a [Note]]) -> Vec<FindingGroup<'a>> {
-    let mut found: Vec<(&'a str, Vec<(usize, &'a Note)>)> = Vec::new();
+    let mut found: Vec<((&'a str, bool), Vec<(usize, &'a Note)>)> = Vec::new();
     for (row, notes) in rows.iter().enumerate() {
         for note in notes.iter().filter(|note| is_shown(note)) {
-            match found.iter_mut().find(|(check, _)| *check == note.check) {
+            let kind = (note.check.as_str(), blames_tester(note));
+            match found.iter_mut().find(|(known, _)| *known == kind) {
                 Some((_, all)) => all.push((row, note)),
-                None => found.push((&note.check, vec![(row, note)])),
+                None => found.push((kind, vec![(row, note)])),
             }
         }
     }
     let place = |check: &str| CHECKS.iter().position(|known| known.id == check);
     let mut groups: Vec<FindingGroup<'a>> =
-        found.into_iter().filter_map(|(check, notes)| group(check, &notes)).collect();
+        found.into_iter().filter_map(|((check, _), notes)| group(check, &notes)).collect();
     groups.sort_by_key(|group| (std::cmp::Reverse(group.grade), place(group.check).unwrap_or(usize::MAX)));
     groups
 }
@@ -109,8 +111,14 @@ fn plain(name: &str) -> String {
 /// `unchecked` are the checks that were impossible on some row. `rows` is the word for several rows.
 pub fn verdict_line(groups: &[FindingGroup<'_>], unchecked: &[&str], count: usize, rows: &str) -> String {
     let named = |of: Grade| -> Vec<String> {
-        let groups = groups.iter().filter(|group| group.grade == of);
-        groups.map(|group| format!("{}{}", group.check, share(group.rows.len(), count, rows))).collect()
+        let mut found: Vec<(&str, usize)> = Vec::new();
+        for group in groups.iter().filter(|group| group.grade == of) {
+            match found.iter_mut().find(|(check, _)| *check == group.check) {
+                Some((_, known)) => *known += group.rows.len(),
+                None => found.push((group.check, group.rows.len())),
+            }
+        }
+        found.into_iter().map(|(check, some)| format!("{check}{}", share(some, count, rows))).collect()
     };
     let (limits, worst) = (named(Grade::ValidWithLimits), named(Grade::NotAStorageResult));
     if !worst.is_empty() {
@@ -278,6 +286,18 @@ mod tests {
             verdict_line(&groups, &[], 4, "tests"),
             "NOT A STORAGE RESULT: cache (2 of 4 tests); limits: limiter (1 of 4 tests), no flush (2 of 4 tests)."
         );
+    }
+
+    #[test]
+    fn tests_that_the_client_cpu_did_not_limit_are_apart() {
+        let note = |sentence: &str| Note { sentence: sentence.to_owned(), ..valid("client CPU", &[]) };
+        let tester =
+            [note("a worker waited for a processor 55 % of the time: the tester, not the disk, was the limit")];
+        let other = [note("the hypervisor took 12 % of the processors: that is in its latencies")];
+        let groups = by_check(&[&tester, &other, &tester]);
+        let rows: Vec<&[usize]> = groups.iter().map(|group| group.rows.as_slice()).collect();
+        assert_eq!(rows, [[0, 2].as_slice(), &[1]]);
+        assert_eq!(verdict_line(&groups, &[], 4, "tests"), "VALID WITH LIMITS: client CPU (3 of 4 tests).");
     }
 
     #[test]

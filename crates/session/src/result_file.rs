@@ -99,6 +99,13 @@ impl DocumentFile {
         let file = match asked {
             Some(path) if is_stdout(path) => return Ok(DocumentFile { file: None, prints: true }),
             Some(path) => {
+                if path.extension().is_some_and(|end| end == "html" || end == "pdf") {
+                    return Err(Failure::new(format!(
+                        "--output {}: the result is JSON, and its page has the same name with .html; write --output {}",
+                        path.display(),
+                        path.with_extension("json").display()
+                    )));
+                }
                 safe_files::check(path)?;
                 AtomicFile::at(path)?
             }
@@ -160,6 +167,14 @@ mod tests {
         let due: Vec<u64> =
             [1, 4, 5, 6, 9, 12, 13, 17].into_iter().filter(|&s| schedule.is_due(Nanos::from_secs(s))).collect();
         assert_eq!(due, [5, 12, 17]);
+    }
+
+    #[test]
+    fn a_name_of_a_page_is_refused_for_a_result() {
+        let named = |name: &str| DocumentFile::reserve(Some(Path::new(name)), Path::new("."), "x", &Streams::default());
+        let message = named("/nowhere/a.html").unwrap_err().message().to_owned();
+        assert!(message.ends_with("write --output /nowhere/a.json"), "{message}");
+        assert!(named("/nowhere/a.pdf").unwrap_err().message().contains("the result is JSON"));
     }
 
     #[test]

@@ -71,6 +71,11 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
 
 const OF_TESTER: &str = "the tester, not the disk, was the limit";
 
+/// True if this finding says that the tester was the limit.
+pub(crate) fn blames_tester(note: &Note) -> bool {
+    note.sentence.ends_with(OF_TESTER)
+}
+
 fn percent(share: f64) -> f64 {
     (100.0 * share).clamp(0.0, 100.0)
 }

@@ -36,6 +36,7 @@ mod two_latencies;
 pub use iozone_row::check_iozone_row;
 
 pub(crate) use busy_users::{LEAST_SHARE as LEAST_BUSY_SHARE, MOST_SHARE as MOST_BUSY_SHARE, found as busy_users_of};
+pub(crate) use client_cpu::blames_tester;
 
 use crate::not_storage::not_storage;
 use model::{Grade, JobResult, Lasting, LimitedBy, Limiter, Measurement, Monitored, Note, Origin, RunResult};
