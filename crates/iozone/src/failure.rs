@@ -10,6 +10,8 @@ use plan::JobPlan;
 pub enum Cause {
     /// An I/O or a worker failed.
     Error,
+    /// The cluster member with this rank cannot be reached any more.
+    Lost(u32),
     /// A signal ended the run.
     Signal,
 }

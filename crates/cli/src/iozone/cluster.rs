@@ -15,7 +15,7 @@ use cluster::{
     Answer, IozoneTask, IozoneWork, Leader, LeaderCommand, OnLoss, Outcome, Rounds, Settings as LeaderSettings, Task,
 };
 use formats::printable;
-use iozone::{Member, Pass, PassFailure, Settings, Sizes};
+use iozone::{Cause, Member, Pass, PassFailure, Settings, Sizes};
 use model::RunResult;
 use std::ops::Range;
 use std::sync::Arc;
@@ -50,8 +50,10 @@ pub(super) fn measure(
     if let Some(signal) = outcome.signal {
         return Err(PassFailure::interrupted(signal).into());
     }
-    if let Some(LostMember { rank, why, .. }) = failure {
-        return Err(PassFailure::of_member(&place(&settings.members[rank as usize]), &why).into());
+    if let Some(LostMember { rank, why, is_said }) = failure {
+        let failure = PassFailure::of_member(&place(&settings.members[rank as usize]), &why);
+        let cause = if is_said { failure.cause } else { Cause::Lost(rank) };
+        return Err(PassFailure { cause, ..failure }.into());
     }
     let places: Vec<String> = settings.members.iter().map(place).collect();
     let mut all: Option<RunResult> = None;
@@ -68,13 +70,15 @@ pub(super) fn measure(
     Ok(all.unwrap_or_default())
 }
 
-/// Removes the members' files. Each for itself: one that cannot be reached keeps no other from it.
-pub(super) fn clean(settings: &Settings, count: u32) -> Result<(), Failure> {
+/// Removes the members' files, but for those of a member that is lost. Each for itself: one that cannot be reached keeps
+/// no other from it.
+pub(super) fn clean(settings: &Settings, count: u32, lost: Option<u32>) -> Result<(), Failure> {
     let signals = lead::signals()?;
     let work = IozoneTask { work: IozoneWork::Remove, removes: false, file: String::new() };
     let remove = |rank: u32| carry_out(settings, rank..rank + 1, count, &work, Arc::clone(&signals));
     let found: Vec<Result<RoundResult, Failure>> = std::thread::scope(|scope| {
         let each: Vec<_> = (0..count)
+            .filter(|&rank| lost != Some(rank))
             .map(|rank| {
                 scope.spawn({
                     let remove = &remove;

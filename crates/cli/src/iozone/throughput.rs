@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::members::lead::NoView;
 use crate::output::Output;
 use formats::iozone::text::{self as iozone_text, Block, BlockPlace, COMPLETE, ChildKind, ThroughputTable};
-use iozone::{Figures, Pass, Scene, Settings, Sizes, Test, ThroughputTest, throughput_tests};
+use iozone::{Cause, Figures, Pass, Scene, Settings, Sizes, Test, ThroughputTest, throughput_tests};
 use model::RunResult;
 use std::path::PathBuf;
 
@@ -49,7 +49,8 @@ pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
                     line.cpu_percent.push(iozone_text::percent(figures.cpu_s(), figures.wall_s()));
                 }
                 Err(PassError::Pass(failure)) => {
-                    clean_members(run)?;
+                    let lost = if let Cause::Lost(rank) = failure.cause { Some(rank) } else { None };
+                    clean_members(run, lost)?;
                     return run.fail(&failure);
                 }
                 Err(PassError::Program(failure)) => return Err(failure),
@@ -62,7 +63,7 @@ pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
     }
     if !settings.members.is_empty() {
         run.write("\n\tTest cleanup:\n\n")?;
-        clean_members(run)?;
+        clean_members(run, None)?;
     }
     run.files.clean(settings);
     report(run, kind, record_kb, &lines)?;
@@ -70,15 +71,15 @@ pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Requests the members of a cluster to remove their files.
-fn clean_members(run: &mut IozoneRun<'_>) -> Result<(), Failure> {
+/// Requests the members of a cluster to remove their files, but for the one that is lost.
+fn clean_members(run: &mut IozoneRun<'_>, lost: Option<u32>) -> Result<(), Failure> {
     let settings = run.settings;
     let most = settings.children.iter().copied().max().unwrap_or(0);
     match &mut run.members {
         // They remove their files when they exit.
         Some(members) => members.end(&mut NoView),
         None if settings.members.is_empty() || settings.keep => {}
-        None => cluster::clean(settings, most)?,
+        None => cluster::clean(settings, most, lost)?,
     }
     Ok(())
 }

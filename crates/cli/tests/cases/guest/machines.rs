@@ -128,6 +128,8 @@ fn begin(machines: &Machines, carrier: Carrier, options: &str, job: &str) -> Que
             machines.ask(1, &words(0))
         }
         Carrier::Client => {
+            // The server of the run before still listens.
+            each(machines, &format!("pkill -KILL -x plumb; {UNTIL_NONE_IS_LEFT}"));
             for answer in each(machines, &format!("plumb fio --server --daemonize=/tmp/server {secret}")) {
                 assert_eq!(answer.status, 0, "{answer:?}");
             }

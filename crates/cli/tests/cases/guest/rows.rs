@@ -288,6 +288,21 @@ const PROTECTED: &[(Device, &str, &str)] = &[
     (Device::NvmeTail, "own", "OWN --rw=randwrite --verify=crc32c --pi_chk=GUARD,REFTAG,APPTAG"),
 ];
 
+/// Rows of protection information in whose answers these differ, with the reason.
+const PROTECTED_DIFFER: &[(&str, &str, &[&str])] = &[
+    (
+        "nvme_protected::protected::wrong_tag",
+        "fio's error is the status of the command, ours EIO",
+        &["error", "slat_ns.N"],
+    ),
+    ("nvme_protected::protected::no_memory", NEVER_BEGAN, &["latency_"]),
+    ("nvme_protected::protected::small_memory", NEVER_BEGAN, &["latency_"]),
+    ("nvme_metadata::protected::missing", NEVER_BEGAN, &["latency_"]),
+    ("nvme_extended::protected::wrong_size", "fio counts the I/O that it does not send", &["total_ios"]),
+];
+
+const NEVER_BEGAN: &str = "fio has latencies of a job that never began";
+
 /// Words of jobs of which fio and plumb send the same commands.
 const TRACED: &[(Device, &str, &str)] = &[
     (Device::Nvme512, "write", "commands_alike --rw=write --writefua=1"),
@@ -337,7 +352,11 @@ pub(super) fn newer() -> Vec<Row> {
 fn protected() -> Vec<Row> {
     let row = |(device, name, what): &(Device, &str, &str)| {
         let words = format!("--filename={{char}} --ioengine=io_uring_cmd --cmd_type=nvme {what}");
-        Row::new(*device, &format!("protected::{name}"), &words.replace("OWN", OWN_METADATA))
+        let row = Row::new(*device, &format!("protected::{name}"), &words.replace("OWN", OWN_METADATA));
+        match PROTECTED_DIFFER.iter().find(|known| known.0 == row.name) {
+            Some((_, why, only)) => row.differs(why, only),
+            None => row,
+        }
     };
     PROTECTED.iter().map(row).collect()
 }

@@ -31,7 +31,7 @@ fn seeds() -> Vec<Row> {
             device,
             "zbd::survey",
             "own=$(plumb survey --overwrite x $dev 2>&1 | sed -n 's/.*this one is \\([^ ]*\\).*/\\1/p'); \
-             plumb survey --quick --time 1 --tests randread,randwrite --users 1 --overwrite $own $dev -o /tmp/s.json \
+             plumb survey --quick --time 1 --tests randread,write --users 1 --overwrite $own $dev -o /tmp/s.json \
              2>&1; echo \"status $?\"",
             &["is a zoned device with zones of 4 MiB: writes go to their write pointers", "status 0"],
         ));
