@@ -145,7 +145,7 @@ checks: oracles
 guest: oracles
 	@tools/guest fetch
 	@GUEST=newer tools/guest fetch
-	@GUEST_LIMIT=1800 $(CASES) devices:: newer:: -- --ignored
+	@GUEST_LIMIT=5400 $(CASES) devices:: newer:: -- --ignored
 
 # Not in the gate: a boot per cut, half a minute each. POWER_CUTS=8,4 cuts less often.
 durable:

@@ -244,7 +244,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("poll", "--rw=randread --iodepth=8 --hipri"),
     ("files", "--rw=randread --iodepth=8 --registerfiles"),
     ("thread", "--rw=randread --iodepth=8 --sqthread_poll"),
-    ("large", "--rw=read --bs=512k --iodepth=2"),
+    ("large", "--rw=read --bs=256k --iodepth=2"),
     ("share", "--rw=randread --size=25% --number_ios=64"),
     ("half", "--rw=write --offset=50% --size=1m"),
     ("beyond", "--rw=read --offset=255m --size=2m"),
