@@ -85,6 +85,75 @@ fn a_job_has_the_calls_that_strace_counts() {
     assert!(count("pread64", "= 4096") > 50 && count("fdatasync", "= 0") > 5, "{logs}");
 }
 
+/// Runs a job with a queue, and compares its requests with those that it reports.
+#[track_caller]
+fn has_the_ios_of_its_report(place: &Place, call: &str, words: &str) -> Value {
+    let job = "fio --name=a --rw=randrw --bs=8k --size=4m --number_ios=300 --iodepth=8 --output-format=json";
+    let document = recorded(place, &format!("{job} --output=fio.json {words}"));
+    let report = &place.json("fio.json")["jobs"][0];
+    for direction in ["read", "write"] {
+        let calls = group(&document, direction)["calls"].as_array().unwrap();
+        let of_queue = calls.iter().find(|one| one["name"] == call).unwrap_or_else(|| panic!("{words}: {document:#}"));
+        let counted = &report[direction]["total_ios"];
+        assert_eq!((&of_queue["count"], counted.as_u64() > Some(50)), (counted, true), "{words}: {document:#}");
+        let has_sizes = !words.contains("libaio --direct=0");
+        let bytes = if has_sizes { &report[direction]["io_bytes"] } else { &Value::from(0) };
+        assert_eq!(&of_queue["bytes"], bytes, "{words}: {direction}: {document:#}");
+    }
+    assert_eq!((&document["open_calls"], &document["unclear_requests"]), (&0.into(), &0.into()), "{document:#}");
+    document
+}
+
+#[test]
+fn requests_of_a_ring_are_those_of_the_report() {
+    let place = place();
+    plumb(&place, READS).succeeds();
+    let device = LoopDevice::direct(place.path(), 4 << 20).unwrap();
+    let device = format!("--direct=1 --filename={}", device.path().display());
+    for words in [
+        &device,
+        "--direct=1 --filename=data",
+        "--direct=0 --filename=data --invalidate=1",
+        "--direct=1 --filename=data --registerfiles --fixedbufs --force_async=2",
+        "--direct=1 --filename=data --sqthread_poll",
+    ] {
+        let document = has_the_ios_of_its_report(&place, "io_uring_enter", &format!("--ioengine=io_uring {words}"));
+        let reads = group(&document, "read");
+        if words == device {
+            assert_eq!(largest(&reads["middle"]["parts_ns"]), "device", "{document:#}");
+            assert!((4..=9).contains(&reads["p99_depth"].as_u64().unwrap()), "{document:#}");
+        }
+    }
+}
+
+#[test]
+fn requests_of_libaio_are_those_of_the_report() {
+    let place = place();
+    plumb(&place, READS).succeeds();
+    let device = LoopDevice::direct(place.path(), 4 << 20).unwrap();
+    let device = format!("--direct=1 --filename={}", device.path().display());
+    for words in [&device, "--direct=1 --filename=data --iodepth_batch=4", "--direct=0 --filename=data"] {
+        let document = has_the_ios_of_its_report(&place, "io_submit", &format!("--ioengine=libaio {words}"));
+        if words.contains("direct=1") {
+            assert_eq!(largest(&group(&document, "write")["middle"]["parts_ns"]), "device", "{words}: {document:#}");
+        }
+    }
+}
+
+#[test]
+fn page_faults_of_a_mapped_file_wait_for_the_device() {
+    let place = place();
+    plumb(&place, READS).succeeds();
+    let job = "fio --name=a --ioengine=mmap --rw=randread --bs=4k --size=4m --number_ios=200 --filename=data";
+    let document = recorded(&place, &format!("{job} --thread --invalidate=1 --output-format=json --output=fio.json"));
+    let major = place.json("fio.json")["jobs"][0]["majf"].as_u64().unwrap();
+    let faults = group(&document, "page fault");
+    let count = faults["count"].as_u64().unwrap();
+    // Those of the program's own pages are counted, too.
+    assert!(major >= 20 && count >= major * 9 / 10, "{major}: {document:#}");
+    assert_eq!(largest(&faults["middle"]["parts_ns"]), "device", "{document:#}");
+}
+
 #[test]
 fn a_limit_of_the_group_is_named_with_its_group() {
     let place = place();

@@ -4,8 +4,8 @@
 //! sectors and direction, oldest first: merged, split and requeued requests need no separate case. An I/O that a
 //! stacked device sends on is the parent of those below, and is where the latest change below it is.
 
-use crate::event::{Name, Span, Thread};
-use crate::io::Part;
+use crate::event::{Name, Op, Span, Thread};
+use crate::io::{Direction, Part};
 use measure::Nanos;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -43,6 +43,18 @@ impl Track {
     pub(crate) fn part(&self, at: Nanos) -> Part {
         let after = self.marks.partition_point(|mark| mark.at <= at);
         after.checked_sub(1).map_or(Part::Tags, |before| self.marks[before].part)
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.span.sectors.saturating_mul(512)
+    }
+
+    pub(crate) fn direction(&self) -> Direction {
+        match (self.span.op, self.span.sectors) {
+            (_, 0) | (Op::Other, _) => Direction::Sync,
+            (Op::Read, _) => Direction::Read,
+            (Op::Write, _) => Direction::Write,
+        }
     }
 }
 

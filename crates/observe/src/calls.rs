@@ -9,14 +9,20 @@ pub(crate) enum Does {
     Write,
     /// Waits until data is durable, or starts its writing.
     Sync,
-    /// Hands over I/Os that go on without it.
+    /// Hands over requests of libaio, which go on without it.
     Submit,
+    /// Hands over requests of io_uring, and waits for completions.
+    Ring,
+    /// Waits for completions of libaio.
+    Await,
     /// Moves data, and is counted only.
     Counted,
     /// Moves the position of a file.
     Seek,
     /// Ends the use of a descriptor.
     Close,
+    /// Waits for a page of a mapped file. It is not a call.
+    Fault,
 }
 
 /// A system call.
@@ -36,7 +42,7 @@ const fn call(name: &'static str, does: Does, descriptor: &'static str, offset: 
 }
 
 /// All of them, under their names in tracefs.
-pub(crate) static CALLS: [Call; 25] = [
+pub(crate) static CALLS: [Call; 27] = [
     call("read", Does::Read, "fd", ""),
     call("pread64", Does::Read, "fd", "pos"),
     call("readv", Does::Read, "fd", ""),
@@ -53,8 +59,10 @@ pub(crate) static CALLS: [Call; 25] = [
     call("syncfs", Does::Sync, "fd", ""),
     call("sync", Does::Sync, "", ""),
     call("msync", Does::Sync, "", ""),
-    call("io_uring_enter", Does::Submit, "", ""),
+    call("io_uring_enter", Does::Ring, "", ""),
     call("io_submit", Does::Submit, "", ""),
+    call("io_getevents", Does::Await, "", ""),
+    call("io_pgetevents", Does::Await, "", ""),
     call("sendfile64", Does::Counted, "", ""),
     call("copy_file_range", Does::Counted, "", ""),
     call("splice", Does::Counted, "", ""),
@@ -64,10 +72,13 @@ pub(crate) static CALLS: [Call; 25] = [
     call("dup3", Does::Close, "newfd", ""),
 ];
 
+/// A page fault of a mapped file, among the calls.
+pub(crate) static FAULT: Call = call("page fault", Does::Fault, "", "");
+
 impl Call {
     /// True if its end matters.
     pub(crate) fn has_end(&self) -> bool {
-        !matches!(self.does, Does::Counted | Does::Seek | Does::Close)
+        !matches!(self.does, Does::Counted | Does::Seek | Does::Close | Does::Fault)
     }
 
     /// True if a recording makes no sense without it.

@@ -73,8 +73,22 @@ pub(crate) enum What {
     Waking { thread: Thread },
     /// The thread is about to sleep, because too much is dirty.
     DirtyPause,
+    /// The thread is about to sleep for the log of xfs.
+    LogWait,
     /// The thread asks the page cache.
     PageCache,
+    /// The thread gives data to it.
+    CacheWrite,
+    /// The thread needs a page of a mapped file.
+    Fault,
+    /// The thread begins a direct I/O of a file.
+    DirectBegin { bytes: u64 },
+    /// A ring of io_uring got a request.
+    RingSubmit { request: u64, opcode: u64, is_linked: bool },
+    /// It is of a descriptor.
+    RingFile { request: u64, descriptor: i32 },
+    /// It is complete.
+    RingComplete { request: u64, result: i64 },
     /// The thread commits transactions of a file system.
     Commits,
     /// Events of this processor were lost.
@@ -121,14 +135,34 @@ enum Form {
     Remap { span: SpanFields, from: Field, from_sector: Field },
     Switch { from: Field, state: Field, to: Field },
     Waking { thread: Field },
+    DirectBegin { bytes: Field },
+    RingSubmit { request: Field, opcode: Field, flags: Field },
+    RingFile { request: Field, descriptor: Field },
+    RingComplete { request: Field, result: Field },
     Plain(What),
 }
 
-/// Events besides system calls: those of threads are recorded of the watched ones alone.
+/// Flags of an entry of io_uring that link the next to it: IOSQE_IO_LINK, IOSQE_IO_HARDLINK.
+const LINKS: u64 = 0x04 | 0x08;
+
+/// Where an event belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// Recorded of the watched threads alone.
+    Threads,
+    /// The block layer, recorded of all threads.
+    Block,
+    /// Rings of io_uring: threads of the kernel serve them, too.
+    Rings,
+}
+
+/// Events besides system calls.
 pub(crate) struct Source {
     /// Group and name in tracefs.
     pub(crate) path: &'static str,
-    pub(crate) is_of_threads: bool,
+    /// Its name in older kernels, if it had another.
+    pub(crate) older: Option<&'static str>,
+    pub(crate) of: Of,
     /// True if a recording makes no sense without it.
     pub(crate) is_needed: bool,
 }
@@ -141,12 +175,17 @@ pub(crate) const PAGE_CACHE: &str = "filemap/mm_filemap_get_pages";
 
 /// An event of watched threads.
 const fn of_threads(path: &'static str) -> Source {
-    Source { path, is_of_threads: true, is_needed: false }
+    Source { path, older: None, of: Of::Threads, is_needed: false }
 }
 
 /// An event of the block layer, without which no I/O can be followed.
 const fn of_block(path: &'static str) -> Source {
-    Source { path, is_of_threads: false, is_needed: true }
+    Source { path, older: None, of: Of::Block, is_needed: true }
+}
+
+/// An event of rings.
+const fn of_rings(path: &'static str) -> Source {
+    Source { path, older: None, of: Of::Rings, is_needed: false }
 }
 
 impl Source {
@@ -155,16 +194,24 @@ impl Source {
     }
 }
 
-pub(crate) static SOURCES: [Source; 18] = [
+pub(crate) static SOURCES: [Source; 26] = [
     of_threads("sched/sched_switch").needed(),
     of_threads("sched/sched_waking").needed(),
     of_threads("writeback/balance_dirty_pages"),
     of_threads(PAGE_CACHE),
+    of_threads("filemap/mm_filemap_fault"),
     of_threads("ext4/ext4_da_write_begin"),
     of_threads("ext4/ext4_write_begin"),
     of_threads("xfs/xfs_file_buffered_write"),
+    of_threads("xfs/xlog_iclog_wait_on"),
+    of_threads("xfs/xfs_log_cil_wait"),
+    of_threads("xfs/xfs_log_grant_sleep"),
     of_threads("f2fs/f2fs_write_begin"),
-    Source { path: "jbd2/jbd2_start_commit", is_of_threads: false, is_needed: false },
+    of_threads("iomap/iomap_dio_rw_begin"),
+    Source { older: Some("io_uring/io_uring_submit_sqe"), ..of_rings("io_uring/io_uring_submit_req") },
+    of_rings("io_uring/io_uring_file_get"),
+    of_rings("io_uring/io_uring_complete"),
+    Source { of: Of::Block, ..of_threads("jbd2/jbd2_start_commit") },
     of_block("block/block_bio_queue"),
     of_block("block/block_getrq"),
     of_block("block/block_bio_backmerge"),
@@ -195,11 +242,18 @@ impl Layout {
             }
             "sched_waking" => Form::Waking { thread: field("pid")? },
             "balance_dirty_pages" => Form::Plain(What::DirtyPause),
-            "mm_filemap_get_pages"
-            | "ext4_da_write_begin"
-            | "ext4_write_begin"
-            | "xfs_file_buffered_write"
-            | "f2fs_write_begin" => Form::Plain(What::PageCache),
+            "xlog_iclog_wait_on" | "xfs_log_cil_wait" | "xfs_log_grant_sleep" => Form::Plain(What::LogWait),
+            "mm_filemap_get_pages" => Form::Plain(What::PageCache),
+            "mm_filemap_fault" => Form::Plain(What::Fault),
+            "ext4_da_write_begin" | "ext4_write_begin" | "xfs_file_buffered_write" | "f2fs_write_begin" => {
+                Form::Plain(What::CacheWrite)
+            }
+            "iomap_dio_rw_begin" => Form::DirectBegin { bytes: field("count")? },
+            "io_uring_submit_req" | "io_uring_submit_sqe" => {
+                Form::RingSubmit { request: field("req")?, opcode: field("opcode")?, flags: field("flags")? }
+            }
+            "io_uring_file_get" => Form::RingFile { request: field("req")?, descriptor: field("fd")? },
+            "io_uring_complete" => Form::RingComplete { request: field("req")?, result: field("res")? },
             "jbd2_start_commit" => Form::Plain(What::Commits),
             "block_bio_queue" => Form::Queue { span: span()?, name: field("comm")? },
             "block_bio_remap" => {
@@ -258,6 +312,18 @@ impl Layout {
                 to: thread(*to)?,
             },
             Form::Waking { thread: woken } => What::Waking { thread: thread(*woken)? },
+            Form::DirectBegin { bytes: count } => What::DirectBegin { bytes: count.unsigned(bytes)? },
+            Form::RingSubmit { request, opcode, flags } => What::RingSubmit {
+                request: request.unsigned(bytes)?,
+                opcode: opcode.unsigned(bytes)?,
+                is_linked: flags.unsigned(bytes)? & LINKS != 0,
+            },
+            Form::RingFile { request, descriptor } => {
+                What::RingFile { request: request.unsigned(bytes)?, descriptor: low_half(descriptor.number(bytes)?) }
+            }
+            Form::RingComplete { request, result } => {
+                What::RingComplete { request: request.unsigned(bytes)?, result: result.number(bytes)? }
+            }
             Form::Plain(what) => *what,
         };
         let in_interrupt = self.flags.unsigned(bytes)? & IN_INTERRUPT != 0;

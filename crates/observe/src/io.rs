@@ -14,12 +14,14 @@ pub enum Direction {
     Write,
     /// Makes data durable.
     Sync,
+    /// Waits for a page of a mapped file.
+    Fault,
 }
 
 /// How much of an I/O was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
-    /// A system call, from its begin to its end.
+    /// A system call, from its begin to its end; a page fault to the end of its wait; a request to its completion.
     Call,
     /// From the block layer's queue to its completion: I/Os of io_uring and libaio, and those of a device.
     Block,
@@ -34,7 +36,7 @@ pub enum Part {
     FileSystem,
     /// Asleep in the call, for none of the others.
     Wait,
-    /// Asleep until the file system's journal had written a transaction.
+    /// Asleep until the file system's journal had written a transaction, or for the log of xfs.
     Journal,
     /// Asleep because too much of the page cache is dirty.
     DirtyLimit,

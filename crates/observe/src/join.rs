@@ -5,9 +5,10 @@
 //! for what: a completion on the same processor directly before, a thread that commits, or another thread.
 
 use crate::block::{BioId, Block, Track};
-use crate::calls::{Call, Does};
-use crate::event::{Event, Name, Op, Thread, What};
+use crate::calls::{Call, Does, FAULT};
+use crate::event::{Event, Name, Thread, What};
 use crate::io::{Direction, Io, Part, Parts, Reach};
+use crate::requests::{Asks, Batch, NewRequest, Requests, Start};
 use measure::Nanos;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -30,9 +31,9 @@ pub(crate) enum Scope {
 pub(crate) struct Counts {
     /// Calls whose events were lost in part.
     pub(crate) broken: u64,
-    /// I/Os of the block layer outside of calls: page faults, workers of io_uring.
+    /// I/Os of the block layer outside of calls that are recorded.
     pub(crate) outside: u64,
-    /// Calls that move data and are not followed: sendfile, splice, copy_file_range.
+    /// Calls that move data and are not followed: sendfile, splice, copy_file_range; commands of io_uring.
     pub(crate) not_followed: u64,
 }
 
@@ -42,7 +43,8 @@ enum Why {
     NotSeen,
     Completion(Rc<Track>),
     Commit,
-    DirtyLimit,
+    /// An event directly before said that it would wait for this.
+    Announced(Part),
     By(Thread),
 }
 
@@ -77,8 +79,42 @@ struct Open {
     /// switch comes directly after.
     early: Option<Woken>,
     used_cache: bool,
-    pauses: bool,
+    /// True if it gave data to the page cache.
+    fills_cache: bool,
+    /// Its next sleep is in this part: an event said so.
+    announced: Option<Part>,
+    /// Direct I/Os that the call began.
+    starts: Vec<Start>,
 }
+
+impl Open {
+    fn new(call: &'static Call, begin: Nanos) -> Self {
+        Open {
+            call,
+            begin,
+            descriptor: None,
+            offset: None,
+            own: Vec::new(),
+            tracks: Vec::new(),
+            sleeps: Vec::new(),
+            early: None,
+            used_cache: false,
+            fills_cache: false,
+            announced: None,
+            starts: Vec::new(),
+        }
+    }
+
+    /// True of a fault that slept for something else, or too often: what follows is of the program.
+    fn is_over(&self) -> bool {
+        let slept_otherwise = |sleep: &Sleep| !sleep.is_runnable && !matches!(sleep.why, Why::Completion(_));
+        let is_over = self.sleeps.len() >= SLEEPS_OF_FAULT || self.sleeps.last().is_some_and(slept_otherwise);
+        self.call.does == Does::Fault && is_over
+    }
+}
+
+/// Sleeps of one fault at most.
+const SLEEPS_OF_FAULT: usize = 8;
 
 /// The last completion on a processor.
 #[derive(Debug)]
@@ -106,8 +142,9 @@ pub(crate) struct Joiner {
     commits: HashSet<Thread>,
     /// Where the next byte of a stream is, if that is known.
     ends: HashMap<Stream, Option<u64>>,
-    /// Calls that hand over I/Os, by the I/O.
+    /// Calls that hand over I/Os of unknown requests, by the I/O.
     submitted: HashMap<BioId, &'static str>,
+    pub(crate) requests: Requests,
     pub(crate) done: Vec<Io>,
     /// Descriptors that were closed, or are now of another file.
     pub(crate) closed: Vec<Stream>,
@@ -124,6 +161,7 @@ impl Joiner {
             commits: HashSet::new(),
             ends: HashMap::new(),
             submitted: HashMap::new(),
+            requests: Requests::default(),
             done: Vec::new(),
             closed: Vec::new(),
             counts: Counts::default(),
@@ -138,8 +176,22 @@ impl Joiner {
             What::Exit { call, result } => self.exit(call, result, event),
             What::Switch { from, is_runnable, to } => self.switch(from, is_runnable, to, time),
             What::Waking { thread } => self.waking(thread, event),
-            What::DirtyPause => self.of_call(thread, |open| open.pauses = true),
-            What::PageCache => self.of_call(thread, |open| open.used_cache = true),
+            What::DirtyPause => self.of_call(thread, |open| open.announced = Some(Part::DirtyLimit)),
+            What::LogWait => self.of_call(thread, |open| open.announced = Some(Part::Journal)),
+            What::PageCache | What::CacheWrite => {
+                self.requests.asks_cache(thread);
+                self.of_call(thread, |open| {
+                    open.used_cache = true;
+                    open.fills_cache |= matches!(what, What::CacheWrite);
+                });
+            }
+            What::Fault => self.fault(event),
+            What::DirectBegin { bytes } => self.of_call(thread, |open| {
+                open.starts.push(Start { at: time, bytes, queued: open.own.len() });
+            }),
+            What::RingSubmit { request, opcode, is_linked } => self.ring_submit(request, opcode, is_linked, event),
+            What::RingFile { request, descriptor } => self.requests.uses(request, descriptor),
+            What::RingComplete { request, result } => self.requests.completed(request, result, time),
             What::Commits => drop(self.commits.insert(thread)),
             What::Queue { span, name } => {
                 let queued = self.block.queue(span, name, time, thread);
@@ -163,6 +215,14 @@ impl Joiner {
             }
             What::Lost => self.lost(),
         }
+        self.done.append(&mut self.requests.done);
+    }
+
+    /// Of a thread that is not watched, another program's ring gets it; but one that polls a ring has no calls.
+    fn ring_submit(&mut self, name: u64, opcode: u64, is_linked: bool, event: &Event) {
+        let (thread, asks) = (event.thread, Asks::of(opcode));
+        self.counts.not_followed += u64::from(asks == Asks::Counted);
+        self.requests.submit(name, is_linked, NewRequest { call: &RING, thread, at: event.time, asks });
     }
 
     fn of_call(&mut self, thread: Thread, change: impl FnOnce(&mut Open)) {
@@ -174,6 +234,12 @@ impl Joiner {
     /// Forgets what is so old that its end will not come.
     pub(crate) fn forget(&mut self, now: Nanos) {
         self.block.forget(now);
+        self.requests.forget(now);
+    }
+
+    /// True if this thread made a call.
+    pub(crate) fn knows(&self, thread: Thread) -> bool {
+        self.calls.contains_key(&thread)
     }
 
     /// Descriptors of the calls that have begun and not ended; of a call without one, −1.
@@ -188,7 +254,7 @@ impl Joiner {
     /// Events are missing: no call and no I/O that is in progress can be trusted.
     fn lost(&mut self) {
         let broken = self.calls.values_mut().filter_map(Option::take).count();
-        self.counts.broken += broken as u64;
+        self.counts.broken += broken as u64 + self.requests.clear();
         self.block.clear();
         self.completed.clear();
         self.ends.clear();
@@ -199,10 +265,15 @@ impl Joiner {
         let thread = event.thread;
         let is_followed = match call.does {
             Does::Read | Does::Write | Does::Sync | Does::Submit => true,
+            Does::Ring | Does::Await => {
+                self.requests.enter(thread);
+                true
+            }
             Does::Counted => {
                 self.counts.not_followed += 1;
                 false
             }
+            Does::Fault => false,
             Does::Seek | Does::Close => {
                 if let Some(descriptor) = descriptor {
                     let stream = Stream { thread, descriptor };
@@ -214,26 +285,70 @@ impl Joiner {
                 false
             }
         };
-        let open = Open {
-            call,
-            begin: event.time,
-            descriptor,
-            offset,
-            own: Vec::new(),
-            tracks: Vec::new(),
-            sleeps: Vec::new(),
-            early: None,
-            used_cache: false,
-            pauses: false,
-        };
+        self.end_fault(thread);
+        let open = Open { descriptor, offset, ..Open::new(call, event.time) };
         self.calls.insert(thread, is_followed.then_some(open));
+    }
+
+    /// A thread needs a page. In a call, this is of the call.
+    fn fault(&mut self, event: &Event) {
+        self.end_fault(event.thread);
+        if !matches!(self.calls.get(&event.thread), Some(Some(_))) {
+            self.calls.insert(event.thread, Some(Open::new(&FAULT, event.time)));
+        }
+    }
+
+    /// Nothing says that a fault is over. It is with its read, or with the last sleep that a read ended, if the thread
+    /// fell asleep directly.
+    fn end_fault(&mut self, thread: Thread) {
+        let is_fault = |call: &Open| call.call.does == Does::Fault;
+        let Some(mut open) = self.calls.get_mut(&thread).and_then(|call| call.take_if(|open| is_fault(open))) else {
+            return;
+        };
+        let is_of_fault = |sleep: &Sleep| match &sleep.why {
+            Why::Completion(track) => track.direction() == Direction::Read,
+            _ => sleep.is_runnable,
+        };
+        let (mut ran_from, mut slept) = (open.begin, 0);
+        for (index, sleep) in open.sleeps.iter().enumerate() {
+            let is_direct = sleep.from.saturating_sub(ran_from) <= DIRECTLY;
+            let Some(to) = sleep.to.filter(|_| is_direct && is_of_fault(sleep)) else { break };
+            ran_from = to;
+            if !sleep.is_runnable {
+                slept = index + 1;
+            }
+        }
+        open.sleeps.truncate(slept);
+        let is_needed = |track: &&Rc<Track>| {
+            let is_read = track.direction() == Direction::Read && !track.span.is_ahead;
+            is_read && track.queued.saturating_sub(open.begin) <= DIRECTLY
+        };
+        // A fast device is done before the thread would sleep.
+        let read = open.tracks.iter().filter(is_needed).map(|track| track.done).max();
+        if let Some(end) = open.sleeps.last().and_then(|sleep| sleep.to).max(read) {
+            self.done.push(io_of(&open, thread, end, Direction::Fault));
+        }
+    }
+
+    /// Ends what has no event of its end.
+    pub(crate) fn end(&mut self) {
+        let threads: Vec<Thread> = self.calls.keys().copied().collect();
+        threads.into_iter().for_each(|thread| self.end_fault(thread));
     }
 
     /// An I/O of the block layer that a thread queued.
     fn owned(&mut self, id: BioId, thread: Thread) {
+        if self.requests.queued(id, thread) {
+            return;
+        }
         match self.calls.get_mut(&thread) {
-            Some(Some(open)) if open.call.does == Does::Submit => drop(self.submitted.insert(id, open.call.name)),
+            Some(Some(open)) if open.call.does == Does::Ring && !self.requests.has_rings => {
+                self.submitted.insert(id, open.call.name);
+            }
+            // A request that goes on there.
+            Some(Some(open)) if matches!(open.call.does, Does::Ring | Does::Await) => {}
             Some(Some(open)) => open.own.push(id),
+            Some(None) if self.requests.has_of(thread) => {}
             Some(None) => self.counts.outside += 1,
             None => {}
         }
@@ -248,19 +363,29 @@ impl Joiner {
         if is_in_scope {
             self.done.push(of_track(&track, handed.unwrap_or_default()));
         }
-        if let Some(Some(open)) = self.calls.get_mut(&track.by)
-            && open.own.contains(&track.id)
-        {
-            open.tracks.push(Rc::clone(&track));
+        if !self.requests.finished(&track) {
+            let call = self.calls.get_mut(&track.by).and_then(Option::as_mut);
+            match call.filter(|open| open.own.contains(&track.id)) {
+                Some(open) => open.tracks.push(Rc::clone(&track)),
+                None => self.requests.finished_loose(&track),
+            }
         }
         let Event { cpu, thread, in_interrupt, .. } = *event;
         self.completed.insert(cpu, Completed { during: thread, in_interrupt, track });
     }
 
     fn switch(&mut self, from: Thread, is_runnable: bool, to: Thread, at: Nanos) {
+        if !is_runnable {
+            self.requests.sleeps(from, at);
+        }
+        // A thread that computes for long is in no fault any more.
+        if self.calls.get(&from).and_then(Option::as_ref).is_some_and(Open::is_over) {
+            self.end_fault(from);
+        }
+        self.requests.runs(to, at);
         self.of_call(from, |open| {
-            let why = if open.pauses && !is_runnable { Why::DirtyLimit } else { Why::NotSeen };
-            open.pauses &= is_runnable;
+            let announced = open.announced.take_if(|_| !is_runnable);
+            let why = announced.map_or(Why::NotSeen, Why::Announced);
             let waking = is_runnable.then_some(at);
             open.sleeps.push(Sleep { from: at, waking, to: None, why, is_runnable });
         });
@@ -271,7 +396,7 @@ impl Joiner {
             let is_of_sleep = |woken: &Woken| sleep.from.saturating_sub(woken.at) <= DIRECTLY;
             if let Some(woken) = early.filter(is_of_sleep).filter(|_| sleep.waking.is_none()) {
                 sleep.waking = Some(sleep.from);
-                if !matches!(sleep.why, Why::DirtyLimit) {
+                if !matches!(sleep.why, Why::Announced(_)) {
                     sleep.why = woken.why;
                 }
             }
@@ -299,7 +424,7 @@ impl Joiner {
                 Why::Completion(track) => track.done >= sleep.from,
                 _ => true,
             };
-            if !matches!(sleep.why, Why::DirtyLimit) {
+            if !matches!(sleep.why, Why::Announced(_)) {
                 sleep.why = if is_of_sleep { why } else { Why::By(event.thread) };
             }
         });
@@ -312,35 +437,29 @@ impl Joiner {
             Does::Read => Direction::Read,
             Does::Write => Direction::Write,
             Does::Sync => Direction::Sync,
-            Does::Submit | Does::Counted | Does::Seek | Does::Close => return,
+            Does::Submit => return self.batch(&open, result, event),
+            Does::Ring | Does::Await => return self.requests.exit(thread, event.time),
+            Does::Counted | Does::Seek | Does::Close | Does::Fault => return,
         };
         let bytes = if direction == Direction::Sync { 0 } else { u64::try_from(result).unwrap_or(0) };
         let is_sequential = self.follows(&open, thread, bytes);
         if matches!(self.scope, Scope::Calls) {
-            let end = event.time;
-            let waited: Vec<&Rc<Track>> = waited_for(&open).collect();
-            let is_of_storage = direction == Direction::Sync
-                || open.used_cache
-                || !open.tracks.is_empty()
-                || open.sleeps.iter().any(|sleep| matches!(sleep.why, Why::Completion(_) | Why::DirtyLimit));
-            self.done.push(Io {
-                begin: open.begin,
-                time: end.saturating_sub(open.begin),
-                thread,
-                program: None,
-                direction,
-                reach: Reach::Call,
-                call: call.name,
-                descriptor: open.descriptor,
-                bytes,
-                has_failed: result < 0,
-                is_sequential,
-                is_of_storage,
-                waited_for: u32::try_from(waited.len()).unwrap_or(u32::MAX),
-                device: waited.iter().max_by_key(|track| track.done).map(|track| track.span.device),
-                waker: waker(&open),
-                parts: Timeline::of(&open, thread, end).parts(),
-            });
+            let io = io_of(&open, thread, event.time, direction);
+            self.done.push(Io { bytes, has_failed: result < 0, is_sequential, ..io });
+        }
+    }
+
+    /// Requests of libaio were handed over. Buffered ones are done with the call, and their sizes are not known.
+    fn batch(&mut self, open: &Open, result: i64, event: &Event) {
+        let (count, thread) = (usize::try_from(result).unwrap_or(0), event.thread);
+        if open.used_cache && open.starts.is_empty() {
+            let direction = if open.fills_cache { Direction::Write } else { Direction::Read };
+            let io = io_of(open, thread, event.time, direction);
+            self.done.extend(std::iter::repeat_n(io, count));
+        } else if count > 0 {
+            let Open { call, begin, starts, own, tracks, .. } = open;
+            let (call, begin, end) = (*call, *begin, event.time);
+            self.requests.submit_batch(&Batch { call, thread, begin, end, count, starts, own, tracks });
         }
     }
 
@@ -357,6 +476,36 @@ impl Joiner {
         let offset = open.offset?;
         let before = self.ends.insert(stream, Some(offset.saturating_add(bytes))).flatten();
         before.map(|end| end == offset)
+    }
+}
+
+/// The call of io_uring that hands over requests.
+static RING: Call = Call { name: "io_uring_enter", does: Does::Ring, descriptor: "", offset: "" };
+
+/// The I/O that a call was, without what only its result says.
+fn io_of(open: &Open, thread: Thread, end: Nanos, direction: Direction) -> Io {
+    let waited: Vec<&Rc<Track>> = waited_for(open).collect();
+    let is_of_storage = direction == Direction::Sync
+        || open.used_cache
+        || !open.tracks.is_empty()
+        || open.sleeps.iter().any(|sleep| matches!(sleep.why, Why::Completion(_) | Why::Announced(_)));
+    Io {
+        begin: open.begin,
+        time: end.saturating_sub(open.begin),
+        thread,
+        program: None,
+        direction,
+        reach: Reach::Call,
+        call: open.call.name,
+        descriptor: open.descriptor,
+        bytes: 0,
+        has_failed: false,
+        is_sequential: None,
+        is_of_storage,
+        waited_for: u32::try_from(waited.len()).unwrap_or(u32::MAX),
+        device: waited.iter().max_by_key(|track| track.done).map(|track| track.span.device),
+        waker: waker(open),
+        parts: Timeline::of(open, thread, end).parts(),
     }
 }
 
@@ -392,15 +541,11 @@ fn of_track(track: &Track, call: &'static str) -> Io {
         time: track.done.saturating_sub(track.queued),
         thread: track.by,
         program: Some(String::from_utf8_lossy(&track.name[..end]).into_owned()),
-        direction: match (track.span.op, track.span.sectors) {
-            (_, 0) | (Op::Other, _) => Direction::Sync,
-            (Op::Read, _) => Direction::Read,
-            (Op::Write, _) => Direction::Write,
-        },
+        direction: track.direction(),
         reach: Reach::Block,
         call,
         descriptor: None,
-        bytes: track.span.sectors.saturating_mul(512),
+        bytes: track.bytes(),
         has_failed: false,
         is_sequential: None,
         is_of_storage: true,
@@ -432,7 +577,7 @@ impl<'call> Timeline<'call> {
         let last_wait = waits.max().unwrap_or(Nanos::ZERO);
         // Readahead that is done before the thread would have slept for it is of a read that memory did not answer.
         let asked_none = last_wait.is_zero() && open.tracks.is_empty();
-        let is_cached = asked_none && matches!(open.call.does, Does::Read | Does::Write);
+        let is_cached = asked_none && matches!(open.call.does, Does::Read | Does::Write | Does::Submit);
         Timeline { open, thread, end, own, last_wait, is_cached }
     }
 
@@ -482,7 +627,7 @@ impl<'call> Timeline<'call> {
         match &sleep.why {
             Why::NotSeen => Part::NotSeen,
             Why::Commit => Part::Journal,
-            Why::DirtyLimit => Part::DirtyLimit,
+            Why::Announced(part) => *part,
             Why::By(_) => Part::Wait,
             Why::Completion(track) if at >= track.done => Part::WakingUp,
             Why::Completion(track) if at >= track.queued => track.part(at),

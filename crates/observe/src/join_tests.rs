@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::calls::CALLS;
-use crate::event::Span;
+use crate::event::{Op, Span};
 
 const DISK: DeviceNumber = DeviceNumber { major: 8, minor: 0 };
 const STACKED: DeviceNumber = DeviceNumber { major: 252, minor: 0 };
@@ -342,6 +342,7 @@ fn waits_are_named_by_what_ended_them() {
     assert_eq!(of_wake(What::PageCache, Thread(99)), (Part::Journal, 10));
     assert_eq!(of_wake(What::PageCache, OTHER), (Part::Wait, 10));
     assert_eq!(of_wake(What::DirtyPause, OTHER), (Part::DirtyLimit, 10));
+    assert_eq!(of_wake(What::LogWait, OTHER), (Part::Journal, 10));
     let joiner = joined(&[
         enter(0, READER, "write"),
         sleep(2, READER),
@@ -441,6 +442,236 @@ fn an_io_that_a_ring_hands_over_is_followed_in_the_block_layer() {
     assert_eq!((io.reach, io.call, io.bytes, io.time), (Reach::Block, "io_uring_enter", 4096, Nanos(29)));
     assert_eq!(shown(io), [(Part::Tags, 1), (Part::Scheduler, 1), (Part::Device, 27)]);
     assert_eq!(io.program.as_deref(), Some("reader"));
+}
+
+fn submit(time: u64, request: u64, opcode: u64) -> Event {
+    at(time, READER, What::RingSubmit { request, opcode, is_linked: false })
+}
+
+fn complete(time: u64, request: u64, result: i64) -> Event {
+    at(time, READER, What::RingComplete { request, result })
+}
+
+/// An I/O from the queue to the driver, and its completion 40 later.
+fn device(time: u64, by: Thread, name: Name, span: Span) -> Vec<Event> {
+    vec![
+        at(time, by, What::Queue { span, name }),
+        at(time, by, What::Request(span)),
+        at(time, by, What::Issue(span)),
+        at(time + 40, IDLE, What::Complete(span)),
+    ]
+}
+
+const NAMED: Name = *b"reader\0\0\0\0\0\0\0\0\0\0";
+const KWORKER: Name = *b"kworker/0:1H\0\0\0\0";
+const RING_WORKER: Name = *b"iou-wrk-10\0\0\0\0\0\0";
+
+/// These lists in the order of time.
+fn in_order(lists: &[&[Event]]) -> Vec<Event> {
+    let mut events = lists.concat();
+    events.sort_by_key(|event| event.time);
+    events
+}
+
+#[test]
+fn a_request_of_a_ring_ends_with_the_call_that_waits_for_it() {
+    let events = in_order(&[
+        &[enter(0, READER, "io_uring_enter"), submit(2, 70, 22), sleep(10, READER)],
+        &device(5, READER, NAMED, span(0, 8)),
+        &[run(48, READER), complete(51, 70, 4096), exit(55, READER, "io_uring_enter", 1)],
+    ]);
+    let joiner = joined(&events);
+    let [io] = &joiner.done[..] else { panic!("{:?}", joiner.done) };
+    assert_eq!((io.direction, io.reach, io.bytes, io.begin), (Direction::Read, Reach::Call, 4096, Nanos(2)));
+    let expected = [(Part::FileSystem, 3), (Part::Device, 40), (Part::WakingUp, 6), (Part::CopyAndReturn, 4)];
+    assert_eq!((shown(io), joiner.requests.ended_before), (expected.to_vec(), 0));
+}
+
+#[test]
+fn a_request_that_is_complete_before_it_is_asked_for_ends_there() {
+    let events = in_order(&[
+        &[enter(0, READER, "io_uring_enter"), submit(1, 70, 23), submit(2, 71, 23), submit(3, 72, 4)],
+        &[complete(4, 72, 512), exit(4, READER, "io_uring_enter", 3)],
+        &[complete(20, 70, 4096), enter(30, READER, "io_uring_enter"), complete(40, 71, 4096), sleep(41, READER)],
+        &[exit(90, READER, "io_uring_enter", 1)],
+    ]);
+    let joiner = joined(&events);
+    let ends: Vec<(Direction, u64)> = joiner.done.iter().map(|io| (io.direction, io.begin.0 + io.time.0)).collect();
+    assert_eq!(ends, [(Direction::Read, 4), (Direction::Write, 20), (Direction::Write, 40)]);
+    assert_eq!((joiner.requests.ended_before, joiner.requests.count()), (2, 0));
+    assert_eq!(shown(&joiner.done[0]), [(Part::Cache, 1)]);
+}
+
+#[test]
+fn a_request_that_others_queue_is_followed() {
+    let of = |opcode: u64, name: Name, op: Op| {
+        let events = in_order(&[
+            &[enter(0, READER, "io_uring_enter"), submit(0, 70, opcode), exit(10, READER, "io_uring_enter", 1)],
+            &device(30, OTHER, name, Span { op, ..span(0, 16) }),
+            &device(31, OTHER, name, Span { op, ..span(64, 8) }),
+            &[complete(80, 70, if opcode == 3 { 0 } else { 4096 })],
+        ]);
+        let joiner = joined(&events);
+        shown(&joiner.done[0])
+    };
+    let (file, woken) = ((Part::FileSystem, 10), (Part::WakingUp, 9));
+    assert_eq!(of(22, KWORKER, Op::Read), [file, (Part::Throttle, 21), (Part::Device, 40), woken]);
+    assert_eq!(of(22, RING_WORKER, Op::Read), [file, (Part::Wait, 21), (Part::Device, 40), woken]);
+    assert_eq!(of(23, RING_WORKER, Op::Read), [file, (Part::Wait, 70)], "reads are not of a write");
+    assert_eq!(of(3, RING_WORKER, Op::Write), [file, (Part::Wait, 29), (Part::Device, 41)]);
+    assert_eq!(of(22, NAMED, Op::Read), [file, (Part::Wait, 70)], "those of another program");
+}
+
+#[test]
+fn a_limit_above_a_loop_device_is_of_the_loop_device() {
+    let below = Span { device: STACKED, ..span(900, 8) };
+    let events = in_order(&[
+        &[enter(0, READER, "io_uring_enter"), submit(0, 70, 22), submit(2, 71, 22), sleep(10, READER)],
+        &device(1, READER, NAMED, span(0, 8)),
+        &[run(42, READER), complete(43, 70, 4096), exit(44, READER, "io_uring_enter", 2)],
+        &device(99, OTHER, KWORKER, below),
+        &device(100, OTHER, KWORKER, span(64, 8)),
+        &[complete(150, 71, 4096)],
+    ]);
+    let joiner = joined(&events);
+    assert_eq!((joiner.done[1].device, joiner.done[1].parts[Part::Throttle].0), (Some(DISK), 90));
+}
+
+#[test]
+fn a_buffered_request_waits_for_the_readahead_of_another() {
+    let events = in_order(&[
+        &[enter(0, READER, "io_uring_enter"), submit(0, 70, 22), at(1, READER, What::PageCache)],
+        &device(2, READER, NAMED, ahead(0, 256)),
+        &[submit(5, 71, 22), at(6, READER, What::PageCache), sleep(10, READER), run(44, READER)],
+        &[complete(45, 70, 4096), complete(46, 71, 4096), exit(47, READER, "io_uring_enter", 2)],
+    ]);
+    let joiner = joined(&events);
+    let second = [(Part::Device, 37), (Part::WakingUp, 4), (Part::CopyAndReturn, 1)];
+    assert_eq!(shown(&joiner.done[1]), second);
+    assert!(joiner.done.iter().all(|io| io.is_of_storage && io.waited_for == 1), "{:?}", joiner.done);
+}
+
+#[test]
+fn linked_requests_begin_with_the_first() {
+    let linked = at(1, READER, What::RingSubmit { request: 70, opcode: 23, is_linked: true });
+    let write = Span { op: Op::Write, ..span(0, 8) };
+    let events = in_order(&[
+        &[enter(0, READER, "io_uring_enter"), linked, submit(2, 71, 3), exit(4, READER, "io_uring_enter", 2)],
+        &device(3, READER, NAMED, write),
+        &[complete(50, 70, 4096), complete(60, 71, 0)],
+    ]);
+    let joiner = joined(&events);
+    assert_eq!(shown(&joiner.done[0]), [(Part::FileSystem, 2), (Part::Device, 40), (Part::WakingUp, 7)]);
+    assert_eq!((joiner.done[1].direction, joiner.done[1].waited_for), (Direction::Sync, 0));
+}
+
+#[test]
+fn requests_of_one_call_of_libaio_are_separate() {
+    let begin = |time: u64, bytes: u64| at(time, READER, What::DirectBegin { bytes });
+    let events = in_order(&[
+        &[enter(0, READER, "io_submit"), begin(1, 8192), begin(4, 4096), exit(6, READER, "io_submit", 2)],
+        &device(2, READER, NAMED, span(0, 8)),
+        &device(3, READER, NAMED, span(100, 8)),
+        &device(5, READER, NAMED, span(200, 8)),
+        &[enter(10, READER, "io_getevents"), sleep(12, READER), run(60, READER)],
+        &[exit(64, READER, "io_getevents", 2)],
+    ]);
+    let joiner = joined(&events);
+    let sizes: Vec<(u64, u64)> = joiner.done.iter().map(|io| (io.begin.0, io.bytes)).collect();
+    assert_eq!(sizes, [(0, 8192), (4, 4096)]);
+    let second = [(Part::FileSystem, 1), (Part::Device, 40), (Part::WakingUp, 15), (Part::CopyAndReturn, 4)];
+    assert_eq!(shown(&joiner.done[1]), second);
+}
+
+#[test]
+fn a_batch_on_a_device_is_divided_by_number() {
+    let count = |own: u64, requests: i64| {
+        let ios: Vec<Event> = (0..own).flat_map(|index| device(1, READER, NAMED, span(index * 8, 8))).collect();
+        let events = in_order(&[&[enter(0, READER, "io_submit")], &ios, &[exit(2, READER, "io_submit", requests)]]);
+        let joiner = joined(&events);
+        let bytes: Vec<u64> = joiner.done.iter().map(|io| io.bytes).collect();
+        (bytes, joiner.requests.unclear, joiner.requests.count())
+    };
+    assert_eq!(count(2, 2), (vec![4096; 2], 0, 0));
+    assert_eq!(count(4, 2), (vec![8192; 2], 0, 0));
+    assert_eq!(count(3, 2), (vec![], 2, 0));
+    assert_eq!(count(1, 2), (vec![4096], 0, 1), "a limit may hold the other back");
+    assert_eq!(count(0, -11), (vec![], 0, 0));
+}
+
+#[test]
+fn a_limit_holds_a_request_of_libaio_back() {
+    let events = in_order(&[
+        &[enter(0, READER, "io_submit"), exit(2, READER, "io_submit", 1), enter(3, READER, "io_getevents")],
+        &[sleep(4, READER)],
+        &device(100, OTHER, KWORKER, span(0, 8)),
+        &[run(145, READER), exit(146, READER, "io_getevents", 1)],
+    ]);
+    let expected = [
+        (Part::FileSystem, 2),
+        (Part::Throttle, 98),
+        (Part::Device, 40),
+        (Part::WakingUp, 5),
+        (Part::CopyAndReturn, 1),
+    ];
+    assert_eq!(only(&events), expected);
+}
+
+#[test]
+fn a_buffered_batch_is_done_with_its_call() {
+    let joiner = joined(&[
+        enter(0, READER, "io_submit"),
+        at(1, READER, What::CacheWrite),
+        at(2, READER, What::CacheWrite),
+        exit(9, READER, "io_submit", 2),
+    ]);
+    assert_eq!(joiner.done.iter().map(shown).collect::<Vec<_>>(), vec![vec![(Part::Cache, 9)]; 2]);
+    assert_eq!((joiner.done[1].direction, joiner.done[1].bytes), (Direction::Write, 0));
+}
+
+#[test]
+fn a_page_fault_is_over_when_its_thread_runs_again() {
+    let fault = |slept: u64| {
+        let events = in_order(&[
+            &[at(0, READER, What::Fault), sleep(slept, READER), wake(slept + 39, IDLE, READER)],
+            &device(slept - 2, READER, NAMED, ahead(0, 8)),
+            &[run(slept + 45, READER), at(slept + 60, READER, What::Fault)],
+            // The second is answered by memory; then the thread sleeps for something else.
+            &[sleep(slept + 70, READER), wake(slept + 9_000, OTHER, READER), run(slept + 9_001, READER)],
+            &[at(slept + 9_100, READER, What::Switch { from: READER, is_runnable: true, to: OTHER })],
+        ]);
+        let mut joiner = joined(&events);
+        joiner.end();
+        assert_eq!(joiner.counts.outside, 0);
+        joiner.done.iter().map(|io| (io.direction, shown(io))).collect::<Vec<_>>()
+    };
+    let parts = vec![(Part::FileSystem, 5), (Part::Device, 38), (Part::WakingUp, 7)];
+    assert_eq!(fault(5), [(Direction::Fault, parts)]);
+    assert_eq!(fault(2_000_000), [], "a read much later is not of the fault");
+}
+
+#[test]
+fn a_page_fault_whose_read_is_done_at_once_ends_with_it() {
+    let of = |span: Span| {
+        let events = in_order(&[&[at(0, READER, What::Fault)], &device(2, READER, NAMED, span)]);
+        let mut joiner = joined(&events);
+        joiner.end();
+        joiner.done.iter().map(shown).collect::<Vec<_>>()
+    };
+    assert_eq!(of(span(0, 8)), [vec![(Part::FileSystem, 2), (Part::Device, 40)]]);
+    assert_eq!(of(ahead(0, 8)), Vec::<Vec<(Part, u64)>>::new(), "it may be for another page");
+}
+
+#[test]
+fn a_page_fault_within_a_call_is_of_the_call() {
+    let joiner = joined(&[
+        enter(0, READER, "write"),
+        at(1, READER, What::Fault),
+        sleep(2, READER),
+        run(40, READER),
+        exit(50, READER, "write", 4096),
+    ]);
+    assert_eq!(joiner.done.iter().map(|io| io.direction).collect::<Vec<_>>(), [Direction::Write]);
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod join;
 mod page;
 mod process;
 mod recording;
+mod requests;
 mod summary;
 mod tracefs;
 

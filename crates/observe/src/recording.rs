@@ -1,7 +1,7 @@
 //! A recording: two instances of tracefs, one of the watched threads and one of the block layer, read into I/Os.
 
 use crate::ObserveError;
-use crate::event::{Event, PAGE_CACHE, Thread};
+use crate::event::{Event, PAGE_CACHE, Thread, What};
 use crate::io::{Direction, Io, Part, Reach};
 use crate::join::{Counts, Joiner, Scope, Stream};
 use crate::process::{self, Behind};
@@ -56,12 +56,16 @@ pub struct Seen {
     pub cost: Cost,
     /// Calls on storage that had not ended at the end.
     pub open_calls: u64,
-    /// I/Os of the block layer outside of calls: of mapped files, and of workers of io_uring.
+    /// I/Os of the block layer outside of calls that are recorded.
     pub outside: u64,
-    /// Calls of sendfile, splice and copy_file_range, which are not followed.
+    /// Calls of sendfile, splice and copy_file_range, and commands of io_uring, which are not followed.
     pub not_followed: u64,
     /// Calls on descriptors that were gone before it was known what they are.
     pub unknown: u64,
+    /// Requests of io_uring and libaio that were complete before their thread asked: they end there.
+    pub ended_before: u64,
+    /// Requests of libaio that could not be separated.
+    pub unclear: u64,
     /// Events that this kernel has not.
     pub missing: Vec<String>,
     /// Limits of control groups that held I/Os back.
@@ -88,6 +92,8 @@ struct Facts {
     behind: HashMap<Descriptor, Behind>,
     limits: HashMap<Thread, Vec<IoLimit>>,
     names: HashMap<Thread, String>,
+    /// Threads of the kernel that take requests from a ring: whether it is of a watched process.
+    pollers: HashMap<Thread, bool>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -232,6 +238,9 @@ impl Recording {
         }
         let mut block = Instance::make(&tracefs, "block")?;
         block.enable_block(devices)?;
+        if matches!(scope, Scope::Calls) {
+            block.enable_rings()?;
+        }
         instances.push(block);
         let wholes = process::wholes();
         let lacks_cache = instances.iter().any(|instance| instance.missing.iter().any(|name| name == PAGE_CACHE));
@@ -287,17 +296,27 @@ impl Recording {
     fn join(&mut self, until: Nanos) {
         let ready = self.waiting.partition_point(|event| event.time < until);
         for event in self.waiting.drain(..ready) {
-            if Some(event.thread) != self.starter {
+            let is_watched = match event.what {
+                What::RingSubmit { .. } => {
+                    self.joiner.knows(event.thread) || self.facts.serves(event.thread, &self.instances[0])
+                }
+                _ => Some(event.thread) != self.starter,
+            };
+            if is_watched {
                 self.joiner.take(&event);
             }
         }
-        for io in std::mem::take(&mut self.joiner.done) {
-            self.settle(io);
-        }
+        self.settle_all();
         for closed in std::mem::take(&mut self.joiner.closed) {
             if let Some(process) = self.facts.process(closed.thread) {
                 self.facts.behind.remove(&Descriptor { process, number: closed.descriptor });
             }
+        }
+    }
+
+    fn settle_all(&mut self) {
+        for io in std::mem::take(&mut self.joiner.done) {
+            self.settle(io);
         }
     }
 
@@ -345,9 +364,12 @@ impl Recording {
         }
         self.read()?;
         self.join(Nanos::MAX);
+        self.joiner.end();
+        self.settle_all();
         let lost = self.instances.iter().map(Instance::lost).sum();
         let open = self.joiner.open_calls();
         let open_calls = open.into_iter().filter(|open| self.facts.behind(*open) != Behind::Other).count() as u64;
+        let open_calls = open_calls + self.joiner.requests.count();
         let Counts { broken, outside, not_followed } = self.joiner.counts;
         let status = match &mut self.target {
             Target::Command(child) => child.try_wait().ok().flatten(),
@@ -368,6 +390,8 @@ impl Recording {
             outside,
             not_followed,
             unknown: self.unknown,
+            ended_before: self.joiner.requests.ended_before,
+            unclear: self.joiner.requests.unclear,
             missing: self.instances.iter_mut().flat_map(|instance| std::mem::take(&mut instance.missing)).collect(),
             limits: self.held_by,
             names: self.facts.names,
@@ -384,6 +408,12 @@ struct Started {
 impl Facts {
     fn process(&mut self, thread: Thread) -> Option<u32> {
         *self.processes.entry(thread).or_insert_with(|| process::of_thread(thread))
+    }
+
+    /// True if a thread of the kernel takes requests from a ring of a process that is recorded.
+    fn serves(&mut self, thread: Thread, calls: &Instance) -> bool {
+        let process = self.process(thread);
+        *self.pollers.entry(thread).or_insert_with(|| process.is_some_and(|process| calls.follows(process)))
     }
 
     fn behind(&mut self, stream: Stream) -> Behind {

@@ -214,7 +214,7 @@ impl Summary {
     pub fn of(ios: &[Io], time: Nanos) -> Self {
         let depths = depths(ios);
         let mut groups = Vec::new();
-        for direction in [Direction::Read, Direction::Write, Direction::Sync] {
+        for direction in [Direction::Read, Direction::Write, Direction::Sync, Direction::Fault] {
             for reach in [Reach::Call, Reach::Block] {
                 let is_of_group = |io: &Io| io.direction == direction && io.reach == reach;
                 let found: Vec<&Io> = ios.iter().filter(|io| is_of_group(io)).collect();

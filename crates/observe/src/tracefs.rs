@@ -5,7 +5,7 @@
 
 use crate::ObserveError;
 use crate::calls::CALLS;
-use crate::event::{Event, Layout, PAUSES, SOURCES, Source, Thread, What, device_word};
+use crate::event::{Event, Layout, Of, PAUSES, SOURCES, Thread, What, device_word};
 use crate::format::Format;
 use crate::page::PageLayout;
 use measure::Nanos;
@@ -199,20 +199,27 @@ impl Instance {
                 self.enable(&exit, call.is_needed(), None, &|format| Layout::of_exit(call, format))?;
             }
         }
-        self.enable_sources(|source| source.is_of_threads, None)
+        self.enable_sources(Of::Threads, None)
     }
 
     /// Records what happens in the block layer, of these devices alone if there are some.
     pub(crate) fn enable_block(&mut self, devices: &[DeviceNumber]) -> Result<(), ObserveError> {
         let words: Vec<String> = devices.iter().map(|device| format!("dev == {}", device_word(*device))).collect();
         let filter = (!words.is_empty()).then(|| words.join(" || "));
-        self.enable_sources(|source| !source.is_of_threads, filter.as_deref())
+        self.enable_sources(Of::Block, filter.as_deref())
     }
 
-    fn enable_sources(&mut self, which: fn(&Source) -> bool, filter: Option<&str>) -> Result<(), ObserveError> {
-        for source in SOURCES.iter().filter(|source| which(source)) {
+    /// Records requests of io_uring. Threads of the kernel that serve a ring follow no fork.
+    pub(crate) fn enable_rings(&mut self) -> Result<(), ObserveError> {
+        self.enable_sources(Of::Rings, None)
+    }
+
+    fn enable_sources(&mut self, of: Of, filter: Option<&str>) -> Result<(), ObserveError> {
+        for source in SOURCES.iter().filter(|source| source.of == of) {
             let filter = if source.path.ends_with("balance_dirty_pages") { Some(PAUSES) } else { filter };
-            self.enable(source.path, source.is_needed, filter, &|format| Layout::of(source.path, format))?;
+            let is_there = |path: &&str| self.path.join("events").join(path).exists();
+            let path = source.older.filter(|older| !is_there(&source.path) && is_there(older)).unwrap_or(source.path);
+            self.enable(path, source.is_needed, filter, &|format| Layout::of(path, format))?;
         }
         Ok(())
     }
@@ -240,8 +247,14 @@ impl Instance {
             }
         };
         let format = Format::parse(&text);
-        let layout = layout(&format).ok_or_else(|| ObserveError::form(&path, "the event has other fields"))?;
-        self.layouts.insert(format.id, layout);
+        match layout(&format) {
+            Some(layout) => drop(self.layouts.insert(format.id, layout)),
+            None if is_needed => return Err(ObserveError::form(&path, "the event has other fields")),
+            None => {
+                self.missing.push(event.to_owned());
+                return Ok(());
+            }
+        }
         if let Some(filter) = filter {
             self.write(&format!("events/{event}/filter"), filter)?;
         }
@@ -277,6 +290,12 @@ impl Instance {
             }
         }
         Ok(())
+    }
+
+    /// True if this thread is one of those that are recorded.
+    pub(crate) fn follows(&self, thread: u32) -> bool {
+        let words = std::fs::read_to_string(self.path.join("set_event_pid")).unwrap_or_default();
+        words.split_whitespace().any(|word| word.parse() == Ok(thread))
     }
 
     /// Records no more.

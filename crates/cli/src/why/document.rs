@@ -34,6 +34,8 @@ pub(super) fn document(answer: &Answer) -> Result<String, Failure> {
         "outside_of_calls": seen.outside,
         "not_followed": seen.not_followed,
         "unknown_descriptors": seen.unknown,
+        "ended_before_asked": seen.ended_before,
+        "unclear_requests": seen.unclear,
         "missing_events": seen.missing,
         "remarks": shown::remarks(answer),
         "sentences": sentences::sentences(answer),
@@ -46,6 +48,7 @@ fn group(group: &Group) -> Value {
         Direction::Read => "read",
         Direction::Write => "write",
         Direction::Sync => "sync",
+        Direction::Fault => "page fault",
     };
     let reach = match group.reach {
         Reach::Call => "call",

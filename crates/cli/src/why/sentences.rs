@@ -49,7 +49,8 @@ pub(super) fn sentences(answer: &Answer) -> Vec<String> {
 /// Number of I/Os and events that are in no sum.
 fn missed(answer: &Answer) -> u64 {
     let seen = &answer.seen;
-    seen.outside + seen.not_followed + seen.unknown + seen.open_calls + seen.cost.lost + u64::from(answer.is_full)
+    let counted = seen.outside + seen.not_followed + seen.unknown + seen.open_calls + seen.unclear;
+    counted + seen.cost.lost + u64::from(answer.is_full)
 }
 
 /// True if all waits for storage are in calls that were recorded.

@@ -74,8 +74,9 @@ fn noun(group: &Group, count: u64) -> String {
         Direction::Write => "write",
         Direction::Sync if group.reach == Reach::Block => "flush or discard",
         Direction::Sync => "sync",
+        Direction::Fault => "page fault",
     };
-    let plain = if word.contains(' ') { word.to_owned() } else { format!("{word}{}", text::plural(count)) };
+    let plain = if word.ends_with("discard") { word.to_owned() } else { format!("{word}{}", text::plural(count)) };
     let calls: Vec<&str> = group.calls.iter().map(|call| call.name.as_str()).filter(|name| !name.is_empty()).collect();
     match group.reach {
         Reach::Block if !calls.is_empty() => format!("{plain} by {}", text::listed(&calls)),
@@ -195,18 +196,22 @@ fn cost(answer: &Answer) -> String {
 pub(super) fn remarks(answer: &Answer) -> Vec<String> {
     let seen = &answer.seen;
     let calls = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", text::counted(count, "call")));
+    let requests = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", text::counted(count, "request")));
     let outside = (seen.outside > 0).then(|| {
         let count = text::counted(seen.outside, "I/O");
-        format!("{count} of the block layer outside of calls (mapped files, workers of io_uring), not followed")
+        format!("{count} of the block layer outside of calls that are recorded, not followed")
     });
-    let missing = |name: &&String| name.starts_with("writeback/") || name.starts_with("filemap/");
+    let parts = ["writeback/", "filemap/", "io_uring/", "iomap/"];
+    let missing = |name: &&String| parts.iter().any(|part| name.starts_with(part));
     let missing: Vec<&str> = seen.missing.iter().filter(missing).map(String::as_str).collect();
     let mut remarks: Vec<String> = [
         outside,
-        calls(seen.not_followed, "of sendfile, splice or copy_file_range, not followed"),
+        calls(seen.not_followed, "of sendfile, splice, copy_file_range or commands of io_uring, not followed"),
         calls(seen.unknown, "left out: the descriptor was gone before it was known what it is"),
         calls(seen.cost.broken, "left out: some of their events were lost"),
         calls(seen.open_calls, "left out: not ended yet"),
+        requests(seen.ended_before, "complete before the program asked: the time ends there"),
+        requests(seen.unclear, "of libaio left out: handed over together, and not separable"),
     ]
     .into_iter()
     .flatten()
