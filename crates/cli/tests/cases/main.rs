@@ -35,6 +35,7 @@ mod seeds;
 mod servers;
 mod soak;
 mod store;
+mod truths;
 
 fn main() -> std::process::ExitCode {
     let tables = [
@@ -58,6 +59,7 @@ fn main() -> std::process::ExitCode {
         store::groups(),
         gate::groups(),
         capacity::groups(),
+        truths::groups(),
         // Its guest needs a processor: when it runs the tests that wait have ended.
         guest::groups(),
     ];
