@@ -1,9 +1,13 @@
 //! `plumb why`: what it says of programs whose I/O is known.
 
 use crate::context::{PLUMB, place, plumb};
+use formats::columnar::{Cells, Kind, TableColumn, TableReader, TableWriter};
+use formats::sweep::ParquetWriter;
 use house::{Group, LoopDevice, Place, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
+use std::collections::HashSet;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// A job of psync with 200 reads of 8 KiB, each of another block.
@@ -213,6 +217,96 @@ fn a_killed_recording_is_removed_by_the_next() {
     assert_eq!(instances(killed).len(), 2, "nothing is left to remove");
     plumb(&place, "why --quiet -- true").succeeds();
     assert_eq!(instances(killed), Vec::<PathBuf>::new());
+}
+
+/// A column of a recording, each cell as text.
+fn column(place: &Place, file: &str, name: &str) -> Vec<String> {
+    let table = TableReader::open(File::open(place.file(file)).unwrap(), "plumb_why").unwrap().unwrap();
+    let at = table.columns().iter().position(|column| column.name == name).unwrap();
+    match table.group(0).unwrap().swap_remove(at) {
+        Cells::Whole(cells) => {
+            cells.iter().map(|cell| cell.map_or_else(String::new, |cell| cell.to_string())).collect()
+        }
+        Cells::Text(cells) => cells.into_iter().map(Option::unwrap_or_default).collect(),
+        Cells::Real(_) => panic!("{name}: no column of a recording has fractions"),
+    }
+}
+
+#[test]
+fn a_recording_gives_the_same_answer_again() {
+    let place = place();
+    plumb(&place, READS).succeeds();
+    let job = format!("{READS} --direct=1");
+    plumb(&place, "why --json -o live.json --record r.parquet --").words(PLUMB).words(&job).succeeds();
+    let again = plumb(&place, "why --json r.parquet").succeeds().json();
+    assert_eq!(place.json("live.json"), again);
+    let calls = column(&place, "r.parquet", "call");
+    let of_job = |cell: &(usize, String)| calls[cell.0] == "pread64" && cell.1.ends_with("/data");
+    let paths = column(&place, "r.parquet", "path");
+    let rows: Vec<usize> = paths.into_iter().enumerate().filter(of_job).map(|(row, _)| row).collect();
+    assert_eq!(rows.len(), 200, "{calls:?}");
+    let cells = |name: &str| column(&place, "r.parquet", name);
+    let (bytes, flags, offsets) = (cells("bytes"), cells("flags"), cells("offset_bytes"));
+    assert!(rows.iter().all(|row| bytes[*row] == "8192" && flags[*row] == "direct"), "{flags:?}");
+    let blocks: HashSet<u64> = rows.iter().map(|row| offsets[*row].parse::<u64>().unwrap()).collect();
+    assert!(blocks.len() == 200 && blocks.iter().all(|offset| offset % 8192 == 0 && *offset < 4 << 20), "{blocks:?}");
+    let (follows, threads) = (cells("follows"), cells("thread"));
+    let before = follows[rows[1]].parse::<usize>().unwrap();
+    assert_eq!((before, &threads[before]), (rows[0], &threads[rows[1]]));
+    plumb(&place, "why -o live.txt --record r.parquet --").words(PLUMB).words(&job).succeeds();
+    plumb(&place, "why -o again.txt r.parquet").succeeds();
+    assert_eq!(place.read("live.txt"), place.read("again.txt"));
+}
+
+#[test]
+fn an_anonymous_recording_has_no_names_of_files() {
+    let place = place();
+    plumb(&place, READS).succeeds();
+    plumb(&place, "why --quiet --anonymise --record r.parquet --").words(PLUMB).words(READS).succeeds();
+    let (paths, inodes) = (column(&place, "r.parquet", "path"), column(&place, "r.parquet", "inode"));
+    let of_job: HashSet<&String> = paths.iter().filter(|path| !path.is_empty()).collect();
+    assert!(!of_job.is_empty() && of_job.iter().all(|path| path.len() == 16 && !path.contains('/')), "{of_job:?}");
+    assert!(inodes.iter().all(String::is_empty), "{inodes:?}");
+    let target = plumb(&place, "why --json r.parquet").succeeds().json()["target"].clone();
+    assert_eq!(target.as_str().unwrap().len(), 16, "{target}");
+}
+
+#[test]
+fn what_is_no_recording_is_refused_with_the_reason() {
+    let place = place();
+    let refused = |file: &str, why: &str| drop(plumb(&place, ["why", file]).fails().complains(why));
+    refused("nosuch", "nosuch: No such file or directory (os error 2); a command to record is named after --");
+    refused(".", "Is a directory");
+    place.write("text", "a program is slow, and it reads");
+    refused("text", "text: is not a recording; plumb why --record FILE writes one");
+    plumb(&place, "why --quiet --record r.parquet -- true").succeeds();
+    let whole = place.bytes("r.parquet");
+    std::fs::write(place.file("cut"), &whole[..whole.len() - 9]).unwrap();
+    refused("cut", "cut: is cut off: the end of the recording is missing");
+    ParquetWriter::new(File::create(place.file("sweep")).unwrap()).unwrap().finish().unwrap();
+    refused("sweep", "sweep: is a Parquet file, but not a recording of plumb why");
+    let other = |file: &str, head: &str| {
+        let to = File::create(place.file(file)).unwrap();
+        let columns = [TableColumn { name: "begin_ns".to_owned(), kind: Kind::Whole }];
+        TableWriter::new(to, "plumb_why", &columns, Some(head.to_owned())).unwrap().finish().unwrap();
+    };
+    other("newer", "{\"recording_schema\": 7}");
+    refused("newer", "newer: is a recording with schema 7; this plumb reads schema 1");
+    other("odd", "{}");
+    refused("odd", "odd: is damaged");
+}
+
+#[test]
+fn a_recording_replaces_no_file_of_others() {
+    let place = place();
+    place.write("mine", "my thesis");
+    plumb(&place, "why --record mine -- true").fails().complains("mine: exists and plumb did not make it");
+    assert_eq!(place.read("mine"), "my thesis");
+    plumb(&place, "why --record - -- true").fails().complains("--record needs the name of a file");
+    plumb(&place, "why --record r -- /does/not/exist").fails().complains("/does/not/exist: No such file");
+    assert!(!place.has("r") && !place.has("r.part"), "a recording that was not made leaves nothing");
+    plumb(&place, "why --anonymise -- true").fails().complains("--record");
+    plumb(&place, "why r --record s").fails().complains("cannot be used with");
 }
 
 #[test]

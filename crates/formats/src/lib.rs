@@ -4,6 +4,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "parquet")]
+pub mod columnar;
 pub mod echoed;
 mod event;
 pub mod fio;

@@ -75,6 +75,11 @@ pub(crate) static CALLS: [Call; 27] = [
 /// A page fault of a mapped file, among the calls.
 pub(crate) static FAULT: Call = call("page fault", Does::Fault, "", "");
 
+/// The name of a call that is recorded; `None` for another.
+pub fn named(name: &str) -> Option<&'static str> {
+    CALLS.iter().chain([&FAULT]).map(|call| call.name).find(|known| *known == name)
+}
+
 impl Call {
     /// True if its end matters.
     pub(crate) fn has_end(&self) -> bool {

@@ -18,6 +18,23 @@ pub enum Direction {
     Fault,
 }
 
+impl Direction {
+    /// Its name in JSON and recordings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Read => "read",
+            Direction::Write => "write",
+            Direction::Sync => "sync",
+            Direction::Fault => "page fault",
+        }
+    }
+
+    /// The one with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Direction::Read, Direction::Write, Direction::Sync, Direction::Fault].into_iter().find(|direction| direction.name() == name)
+    }
+}
+
 /// How much of an I/O was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
@@ -25,6 +42,21 @@ pub enum Reach {
     Call,
     /// From the block layer's queue to its completion: I/Os of io_uring and libaio, and those of a device.
     Block,
+}
+
+impl Reach {
+    /// Its name in JSON and recordings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reach::Call => "call",
+            Reach::Block => "block layer",
+        }
+    }
+
+    /// The one with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Reach::Call, Reach::Block].into_iter().find(|reach| reach.name() == name)
+    }
 }
 
 /// A part of the time of an I/O.
@@ -154,6 +186,10 @@ pub struct Io {
     pub call: &'static str,
     /// Descriptor in the call.
     pub descriptor: Option<i32>,
+    /// Its file: an index into [`crate::Seen::files`].
+    pub file: Option<usize>,
+    /// Where in the file, or on the device; `None` at the position of the file.
+    pub offset: Option<u64>,
     /// Bytes that were read or written; 0 for syncs and failed calls.
     pub bytes: u64,
     /// True if the call failed.

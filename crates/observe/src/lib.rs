@@ -20,8 +20,10 @@ mod requests;
 mod summary;
 mod tracefs;
 
+pub use calls::named;
 pub use error::ObserveError;
 pub use event::Thread;
 pub use io::{Direction, Io, PARTS, Part, Parts, Reach};
+pub use process::OpenFile;
 pub use recording::{Cost, Going, Recording, Seen};
-pub use summary::{By, Frequent, Group, Largest, Slow, Summary};
+pub use summary::{By, Frequent, Group, Largest, Slow, Summary, depths};

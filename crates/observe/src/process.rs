@@ -1,17 +1,29 @@
 //! Facts about processes from /proc: threads and children, what a descriptor is, limits of control groups.
 
 use crate::event::Thread;
+use rustix::fs::OFlags;
 use std::collections::{HashMap, HashSet};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use sys::devices::identity::{self, BlockDevice, DeviceNumber};
 use sys::processes::cgroup::{Groups, IoLimit};
 
+/// An open file or block device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OpenFile {
+    /// Its number in its file system.
+    pub inode: u64,
+    /// Its path, as its process sees it.
+    pub path: String,
+    /// How it was opened: `direct`, `sync`, `dsync`, `append`.
+    pub flags: String,
+}
+
 /// The kind of file behind a descriptor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Behind {
     /// A file or a block device.
-    Storage,
+    Storage(OpenFile),
     /// A socket, pipe, terminal, or a file of the kernel.
     Other,
     /// The process or the descriptor is gone.
@@ -76,10 +88,32 @@ pub(crate) fn name(thread: Thread) -> Option<String> {
 
 pub(crate) fn behind(process: u32, descriptor: i32) -> Behind {
     let path = format!("/proc/{process}/fd/{descriptor}");
-    let (Ok(found), Ok(target)) = (std::fs::metadata(&path), std::fs::read_link(&path)) else { return Behind::Gone };
+    let Ok(found) = std::fs::metadata(&path) else { return Behind::Gone };
+    let Ok(target) = std::fs::read_link(&path) else { return Behind::Gone };
     let is_of_kernel = ["/proc", "/sys"].iter().any(|top| target.starts_with(Path::new(top)));
     let kind = found.file_type();
-    if (kind.is_file() && !is_of_kernel) || kind.is_block_device() { Behind::Storage } else { Behind::Other }
+    if (!kind.is_file() || is_of_kernel) && !kind.is_block_device() {
+        return Behind::Other;
+    }
+    let flags = flags(process, descriptor).unwrap_or_default();
+    Behind::Storage(OpenFile { inode: found.ino(), path: target.to_string_lossy().into_owned(), flags })
+}
+
+/// The flags of an open file in words.
+fn flags(process: u32, descriptor: i32) -> Option<String> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/fdinfo/{descriptor}")).ok()?;
+    let octal = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
+    let flags = OFlags::from_bits_retain(u32::from_str_radix(octal.trim(), 8).ok()?);
+    // The flag of O_DSYNC is a part of O_SYNC.
+    let is_sync = flags.contains(OFlags::SYNC);
+    let words = [
+        (flags.contains(OFlags::DIRECT), "direct"),
+        (is_sync, "sync"),
+        (flags.contains(OFlags::DSYNC) && !is_sync, "dsync"),
+        (flags.contains(OFlags::APPEND), "append"),
+    ];
+    let words: Vec<&str> = words.into_iter().filter(|(is_set, _)| *is_set).map(|(_, word)| word).collect();
+    Some(words.join(" "))
 }
 
 /// Limits on I/O of the groups of a thread.

@@ -4,10 +4,11 @@ use crate::ObserveError;
 use crate::event::{Event, PAGE_CACHE, Thread, What};
 use crate::io::{Direction, Io, Part, Reach};
 use crate::join::{Counts, Joiner, Scope, Stream};
-use crate::process::{self, Behind};
+use crate::process::{self, Behind, OpenFile};
 use crate::tracefs::{Instance, Tracefs};
 use measure::Nanos;
 use std::collections::{HashMap, HashSet};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use sys::devices::identity::{BlockDevice, DeviceNumber};
@@ -48,7 +49,7 @@ pub struct Cost {
 }
 
 /// A finished recording.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Seen {
     /// I/Os, in the order of their ends.
     pub ios: Vec<Io>,
@@ -70,10 +71,16 @@ pub struct Seen {
     pub missing: Vec<String>,
     /// Limits of control groups that held I/Os back.
     pub limits: Vec<IoLimit>,
-    /// Names of threads that ended waits.
+    /// Names of threads that made calls or ended waits; empty if they were gone.
     pub names: HashMap<Thread, String>,
-    /// Status of the command, if one was recorded and has ended.
-    pub status: Option<ExitStatus>,
+    /// Processes of threads.
+    pub processes: HashMap<Thread, u32>,
+    /// Files of calls; `None` for one that was not found before its descriptor was closed.
+    pub files: Vec<Option<OpenFile>>,
+    /// Its begin, on the clock of the I/Os.
+    pub begun: Nanos,
+    /// Status of the command as of wait(2), if one was recorded and has ended.
+    pub status: Option<i32>,
 }
 
 /// The processes or devices that are recorded.
@@ -89,11 +96,27 @@ enum Target {
 #[derive(Debug, Default)]
 struct Facts {
     processes: HashMap<Thread, Option<u32>>,
-    behind: HashMap<Descriptor, Behind>,
+    behind: HashMap<Descriptor, Looked>,
+    files: Vec<Option<OpenFile>>,
     limits: HashMap<Thread, Vec<IoLimit>>,
     names: HashMap<Thread, String>,
     /// Threads of the kernel that take requests from a ring: whether it is of a watched process.
     pollers: HashMap<Thread, bool>,
+}
+
+/// What was behind a descriptor, and when.
+#[derive(Clone, Copy, Debug)]
+struct Looked {
+    kind: Kind,
+    at: Nanos,
+    file: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Storage,
+    Other,
+    Gone,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -295,7 +318,8 @@ impl Recording {
 
     fn join(&mut self, until: Nanos) {
         let ready = self.waiting.partition_point(|event| event.time < until);
-        for event in self.waiting.drain(..ready) {
+        let events: Vec<Event> = self.waiting.drain(..ready).collect();
+        for event in events {
             let is_watched = match event.what {
                 What::RingSubmit { .. } => {
                     self.joiner.knows(event.thread) || self.facts.serves(event.thread, &self.instances[0])
@@ -305,11 +329,9 @@ impl Recording {
             if is_watched {
                 self.joiner.take(&event);
             }
-        }
-        self.settle_all();
-        for closed in std::mem::take(&mut self.joiner.closed) {
-            if let Some(process) = self.facts.process(closed.thread) {
-                self.facts.behind.remove(&Descriptor { process, number: closed.descriptor });
+            self.settle_all();
+            for closed in std::mem::take(&mut self.joiner.closed) {
+                self.facts.close(closed, event.time);
             }
         }
     }
@@ -322,18 +344,25 @@ impl Recording {
 
     /// Keeps an I/O of storage, with what only /proc knows.
     fn settle(&mut self, mut io: Io) {
-        if io.reach == Reach::Call && !io.is_of_storage {
-            match self.facts.behind(Stream { thread: io.thread, descriptor: io.descriptor.unwrap_or(-1) }) {
-                Behind::Storage => io.is_of_storage = true,
-                Behind::Other => return,
+        if io.reach == Reach::Call && (io.descriptor.is_some() || !io.is_of_storage) {
+            let found = self.facts.behind(Stream { thread: io.thread, descriptor: io.descriptor.unwrap_or(-1) });
+            io.file = found.file;
+            match found.kind {
+                Kind::Storage => io.is_of_storage = true,
+                _ if io.is_of_storage => {}
+                Kind::Other => return,
                 // A read of a file would have asked the page cache, and been seen.
-                Behind::Gone if io.direction == Direction::Read && self.sees_cache => return,
-                Behind::Gone => {
+                Kind::Gone if io.direction == Direction::Read && self.sees_cache => return,
+                Kind::Gone => {
                     self.unknown += 1;
                     return;
                 }
             }
         }
+        if io.reach == Reach::Call {
+            self.facts.name(io.thread);
+        }
+        self.facts.process(io.thread);
         if !io.parts[Part::Throttle].is_zero() {
             let disk = io.device.map(|device| self.wholes.get(&device).copied().unwrap_or(device));
             let limits = self.facts.limits(io.thread);
@@ -348,7 +377,7 @@ impl Recording {
             }
         }
         if let Some(waker) = io.waker {
-            self.facts.names.entry(waker).or_insert_with(|| process::name(waker).unwrap_or_default());
+            self.facts.name(waker);
         }
         self.ios.push(io);
     }
@@ -368,11 +397,11 @@ impl Recording {
         self.settle_all();
         let lost = self.instances.iter().map(Instance::lost).sum();
         let open = self.joiner.open_calls();
-        let open_calls = open.into_iter().filter(|open| self.facts.behind(*open) != Behind::Other).count() as u64;
+        let open_calls = open.into_iter().filter(|open| self.facts.behind(*open).kind != Kind::Other).count() as u64;
         let open_calls = open_calls + self.joiner.requests.count();
         let Counts { broken, outside, not_followed } = self.joiner.counts;
         let status = match &mut self.target {
-            Target::Command(child) => child.try_wait().ok().flatten(),
+            Target::Command(child) => child.try_wait().ok().flatten().map(ExitStatus::into_raw),
             _ => None,
         };
         let cost = Cost {
@@ -395,6 +424,9 @@ impl Recording {
             missing: self.instances.iter_mut().flat_map(|instance| std::mem::take(&mut instance.missing)).collect(),
             limits: self.held_by,
             names: self.facts.names,
+            processes: self.facts.processes.into_iter().filter_map(|(thread, of)| Some((thread, of?))).collect(),
+            files: self.facts.files,
+            begun: self.begun,
             status,
         })
     }
@@ -416,17 +448,36 @@ impl Facts {
         *self.pollers.entry(thread).or_insert_with(|| process.is_some_and(|process| calls.follows(process)))
     }
 
-    fn behind(&mut self, stream: Stream) -> Behind {
-        let (Some(process), number) = (self.process(stream.thread), stream.descriptor) else { return Behind::Gone };
+    fn behind(&mut self, stream: Stream) -> Looked {
+        let gone = Looked { kind: Kind::Gone, at: Nanos::ZERO, file: None };
+        let (Some(process), number) = (self.process(stream.thread), stream.descriptor) else { return gone };
         let key = Descriptor { process, number };
         if let Some(known) = self.behind.get(&key) {
             return *known;
         }
-        let found = process::behind(process, number);
-        if found != Behind::Gone {
-            self.behind.insert(key, found);
-        }
+        let found = match process::behind(process, number) {
+            Behind::Storage(file) => {
+                self.files.push(Some(file));
+                Looked { kind: Kind::Storage, at: now(), file: Some(self.files.len() - 1) }
+            }
+            Behind::Other => Looked { kind: Kind::Other, at: now(), file: None },
+            Behind::Gone => return gone,
+        };
+        self.behind.insert(key, found);
         found
+    }
+
+    /// A descriptor was closed: what is behind it now is another file, and may be what was found.
+    fn close(&mut self, stream: Stream, at: Nanos) {
+        let Some(process) = self.process(stream.thread) else { return };
+        let found = self.behind.remove(&Descriptor { process, number: stream.descriptor });
+        if let Some(Looked { file: Some(file), .. }) = found.filter(|found| at < found.at) {
+            self.files[file] = None;
+        }
+    }
+
+    fn name(&mut self, thread: Thread) {
+        self.names.entry(thread).or_insert_with(|| process::name(thread).unwrap_or_default());
     }
 
     fn limits(&mut self, thread: Thread) -> &[IoLimit] {

@@ -453,6 +453,9 @@ impl Request {
             reach: Reach::Call,
             call: self.call.name,
             descriptor: self.descriptor,
+            file: None,
+            // That of its file is in no event.
+            offset: None,
             bytes: self.bytes.unwrap_or_else(|| self.transferred()),
             has_failed: self.has_failed,
             is_sequential: None,

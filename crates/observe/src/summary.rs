@@ -181,7 +181,7 @@ fn by<'io>(ios: &[&'io Io], name: impl Fn(&'io Io) -> &'io str) -> Vec<By> {
 }
 
 /// Number of I/Os in flight at the begin of each, with it.
-fn depths(ios: &[Io]) -> Vec<u64> {
+pub fn depths(ios: &[Io]) -> Vec<u64> {
     let mut order: Vec<usize> = (0..ios.len()).collect();
     order.sort_by_key(|index| ios[*index].begin);
     let (mut ends, mut depths) = (BinaryHeap::new(), vec![0; ios.len()]);
@@ -253,6 +253,8 @@ mod tests {
             reach: Reach::Call,
             call: "pread64",
             descriptor: Some(3),
+            file: None,
+            offset: None,
             bytes: 4096,
             has_failed: false,
             is_sequential: Some(begin > 0),

@@ -3,7 +3,7 @@
 use super::{Answer, sentences, shown};
 use crate::failure::Failure;
 use crate::streams;
-use observe::{By, Direction, Group, PARTS, Parts, Reach, Slow};
+use observe::{By, Group, PARTS, Parts, Slow};
 use serde_json::{Map, Value, json};
 use sys::processes::cgroup::IoLimit;
 
@@ -16,10 +16,10 @@ pub(super) fn document(answer: &Answer) -> Result<String, Failure> {
     let cost = &seen.cost;
     let parts = json!({
         "target": target,
-        "host": sys::machine::host::name(std::path::Path::new("/")),
-        "ended_unix_ms": measure::unix_ms(),
+        "host": answer.host,
+        "ended_unix_ms": answer.ended_unix_ms,
         "recorded_ns": cost.time.0,
-        "status": seen.status.map(|status| status.to_string()),
+        "status": answer.status().map(|status| status.to_string()),
         "ios": seen.ios.len(),
         "groups": summary.groups.iter().map(group).collect::<Vec<Value>>(),
         "programs": summary.programs.iter().map(by).collect::<Vec<Value>>(),
@@ -44,21 +44,11 @@ pub(super) fn document(answer: &Answer) -> Result<String, Failure> {
 }
 
 fn group(group: &Group) -> Value {
-    let direction = match group.direction {
-        Direction::Read => "read",
-        Direction::Write => "write",
-        Direction::Sync => "sync",
-        Direction::Fault => "page fault",
-    };
-    let reach = match group.reach {
-        Reach::Call => "call",
-        Reach::Block => "block layer",
-    };
     let percentile = |share| group.percentile(share).map(|time| time.0);
     let percentiles: Map<String, Value> =
         PERCENTILES.iter().map(|(name, share)| ((*name).to_owned(), Value::from(percentile(*share)))).collect();
     json!({
-        "direction": direction, "reach": reach, "count": group.count, "failed": group.failed, "bytes": group.bytes,
+        "direction": group.direction.name(), "reach": group.reach.name(), "count": group.count, "failed": group.failed, "bytes": group.bytes,
         "calls": group.calls.iter().map(by).collect::<Vec<Value>>(),
         "frequent_bytes": group.size.map(|size| size.bytes), "frequent_count": group.size.map(|size| size.count),
         "mean_depth": group.depth, "p99_depth": group.depth_p99, "sequential_share": group.sequential,

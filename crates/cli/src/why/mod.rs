@@ -1,19 +1,24 @@
 //! `plumb why`: where the time of the I/O of any program goes.
 //!
 //! Owns the command line, the loop and the exit status. `observe` records and sums up, `sentences` says what would help,
-//! `shown` and `document` print it.
+//! `shown` and `document` print it, `record` keeps it in a file.
 
 mod document;
+#[cfg(feature = "parquet")]
+mod record;
 mod sentences;
 mod shown;
 
 use crate::failure::{Failure, signal_status};
-use crate::streams::OutputArgs;
+use crate::features::Feature;
+use crate::safe_files::{self, AtomicFile, Durability};
+use crate::streams::{OutputArgs, is_stdout};
 use measure::Nanos;
 use observe::{Going, Recording, Seen, Summary};
 use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use sys::files::mounts;
 use sys::processes::signals::Watch;
@@ -21,7 +26,7 @@ use sys::processes::signals::Watch;
 /// See where the time of a program's I/O goes: cache, file system, throttle, queue, device
 #[derive(Debug, clap::Args)]
 #[command(
-    override_usage = "plumb why --pid PID [OPTIONS]\n       plumb why --cgroup GROUP [OPTIONS]\n       plumb why --device DEVICE [OPTIONS]\n       plumb why [OPTIONS] -- COMMAND...",
+    override_usage = "plumb why --pid PID [OPTIONS]\n       plumb why --cgroup GROUP [OPTIONS]\n       plumb why --device DEVICE [OPTIONS]\n       plumb why [OPTIONS] -- COMMAND...\n       plumb why FILE [OPTIONS]",
     long_about = "\
 Records what a program that plumb did not start reads, writes and syncs, and divides the time of each call: page cache, file system, waits, journal, dirty limit, throttle, tags, scheduler, device, waking up. Then it says whether a faster disk would help. It reads events of the kernel and needs root.",
     after_help = "\
@@ -30,6 +35,8 @@ Examples:
   plumb why -- pg_dump bench           a command, from its start to its end
   plumb why --cgroup system.slice/postgresql.service
   plumb why --device nvme0n1           all programs on a device
+  plumb why --record slow.parquet --pid 4711
+  plumb why slow.parquet               the recording again, on any machine
 
 Ctrl-C ends the recording, and what was recorded is shown.
 More: docs/why.md
@@ -37,17 +44,26 @@ Exit status: 0 recorded; 1 an error; 128 + signal, with what was recorded"
 )]
 pub(crate) struct WhyArgs {
     /// Process to record, with its threads and all that it starts
-    #[arg(long, value_name = "PID", conflicts_with_all = ["cgroup", "device", "command"], required_unless_present_any = ["cgroup", "device", "command"])]
+    #[arg(long, value_name = "PID", conflicts_with_all = ["cgroup", "device", "file", "command"], required_unless_present_any = ["cgroup", "device", "file", "command"])]
     pid: Option<u32>,
     /// Control group whose processes are recorded: a directory, or its name below the root of the groups
-    #[arg(long, value_name = "GROUP", conflicts_with_all = ["device", "command"])]
+    #[arg(long, value_name = "GROUP", conflicts_with_all = ["device", "file", "command"])]
     cgroup: Option<PathBuf>,
     /// Block device or partition: all programs on it
-    #[arg(long, value_name = "DEVICE", conflicts_with = "command")]
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["file", "command"])]
     device: Option<PathBuf>,
     /// Time of the recording; a command is recorded to its end [default: 10s]
-    #[arg(long = "for", value_name = "TIME", value_parser = time, conflicts_with = "command")]
+    #[arg(long = "for", value_name = "TIME", value_parser = time, conflicts_with_all = ["file", "command"])]
     limit: Option<Nanos>,
+    /// File that keeps the I/Os, as Parquet
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    record: Option<PathBuf>,
+    /// With --record: hashes instead of paths, the target, the host and groups
+    #[arg(long, requires = "record")]
+    anonymise: bool,
+    /// Recording that --record wrote
+    #[arg(value_name = "FILE", conflicts_with = "command")]
+    file: Option<PathBuf>,
     /// Command to start and record
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -64,6 +80,10 @@ const STEP: Duration = Duration::from_millis(20);
 pub(super) struct Answer {
     /// The target in words.
     pub(super) target: String,
+    /// Name of the machine.
+    pub(super) host: Option<String>,
+    /// End of the recording, since 1970.
+    pub(super) ended_unix_ms: u64,
     pub(super) seen: Seen,
     pub(super) summary: Summary,
     /// True for all programs on a device.
@@ -72,11 +92,67 @@ pub(super) struct Answer {
     pub(super) is_full: bool,
 }
 
-/// Records and shows.
+impl Answer {
+    /// Exit status of the command, if one was recorded and has ended.
+    pub(super) fn status(&self) -> Option<ExitStatus> {
+        self.seen.status.map(ExitStatus::from_raw)
+    }
+}
+
+/// Records, or reads a recording, and shows.
 pub(crate) fn run(args: &WhyArgs) -> Result<u8, Failure> {
     let mut out = args.written.open()?;
+    if let Some(file) = &args.file {
+        out.write(&text(&read(file)?, args)?)?;
+        return Ok(0);
+    }
+    let record = args.record.as_deref().map(place_of_record).transpose()?;
     let signals = Watch::begin()?;
-    let mut recording = begin(args, args.written.streams.json && out.is_stdout())?;
+    let answer = recorded(args, &signals, out.is_stdout())?;
+    if let Some(file) = record {
+        keep(file, &answer, args.anonymise)?;
+    }
+    out.write(&text(&answer, args)?)?;
+    Ok(signals.caught().map_or(0, signal_status))
+}
+
+fn text(answer: &Answer, args: &WhyArgs) -> Result<String, Failure> {
+    if args.written.streams.json { document::document(answer) } else { Ok(shown::shown(answer, args)) }
+}
+
+/// The file of a recording, which is written whole or not at all.
+fn place_of_record(path: &Path) -> Result<AtomicFile, Failure> {
+    Feature::Parquet.require("--record")?;
+    if is_stdout(path) {
+        return Err(Failure::new("why: --record needs the name of a file"));
+    }
+    safe_files::check(path)?;
+    AtomicFile::at(path)
+}
+
+#[cfg(feature = "parquet")]
+fn keep(mut file: AtomicFile, answer: &Answer, is_anonymous: bool) -> Result<(), Failure> {
+    file.write(&record::written(answer, &record::Names::hidden_if(is_anonymous))?, Durability::Synced)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn keep(_: AtomicFile, _: &Answer, _: bool) -> Result<(), Failure> {
+    Feature::Parquet.require("--record")
+}
+
+#[cfg(feature = "parquet")]
+fn read(path: &Path) -> Result<Answer, Failure> {
+    record::read(path)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn read(path: &Path) -> Result<Answer, Failure> {
+    Feature::Parquet.require(&path.display().to_string())?;
+    Err(Failure::at(path, "is not read by this build"))
+}
+
+fn recorded(args: &WhyArgs, signals: &Watch, is_to_stdout: bool) -> Result<Answer, Failure> {
+    let mut recording = begin(args, args.written.streams.json && is_to_stdout)?;
     let target = target(args);
     let limit = args.command.is_empty().then_some(args.limit.unwrap_or(USUAL));
     if let Some(limit) = limit {
@@ -95,10 +171,15 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8, Failure> {
     };
     let seen = recording.end()?;
     let summary = Summary::of(&seen.ios, seen.cost.time);
-    let answer = Answer { target, seen, summary, is_device: args.device.is_some(), is_full };
-    let text = if args.written.streams.json { document::document(&answer)? } else { shown::shown(&answer, args) };
-    out.write(&text)?;
-    Ok(signals.caught().map_or(0, signal_status))
+    Ok(Answer {
+        target,
+        host: sys::machine::host::name(Path::new("/")),
+        ended_unix_ms: measure::unix_ms(),
+        seen,
+        summary,
+        is_device: args.device.is_some(),
+        is_full,
+    })
 }
 
 fn begin(args: &WhyArgs, is_document_on_stdout: bool) -> Result<Recording, Failure> {

@@ -24,7 +24,7 @@ pub(super) fn shown(answer: &Answer, args: &WhyArgs) -> String {
     let columns = width::of_stdout().filter(|_| args.written.output.is_none());
     let mut text = String::new();
     if !args.written.streams.quiet {
-        let ended = answer.seen.status.filter(|status| !status.success()).map(|status| format!(", {status}"));
+        let ended = answer.status().filter(|status| !status.success()).map(|status| format!(", {status}"));
         let time = text::time(answer.seen.cost.time.as_f64());
         text += &width::for_people(&format!("{}: {time}{}", answer.target, ended.unwrap_or_default()), "", columns);
         let mut last = "";
