@@ -259,6 +259,24 @@ fn a_recording_gives_the_same_answer_again() {
 }
 
 #[test]
+fn a_page_has_bars_of_parts_and_the_slow_ios() {
+    let place = place();
+    plumb(&place, READS).succeeds();
+    let job = format!("{READS} --direct=1");
+    plumb(&place, "why -o page.html --record r.parquet --").words(PLUMB).words(&job).succeeds();
+    let live = place.read("page.html");
+    for word in ["Where the time goes", "p99", "pread64", "<svg"] {
+        assert!(live.contains(word), "{word}");
+    }
+    assert!(live.contains("/data"), "the table names the file");
+    plumb(&place, "why r.parquet -o page.pdf").succeeds();
+    assert!(place.bytes("page.pdf").starts_with(b"%PDF"));
+    plumb(&place, "why r.parquet -o page.html --json").fails().complains("--json writes to another file");
+    place.write("mine.html", "my thesis");
+    plumb(&place, "why -o mine.html -- true").fails().complains("mine.html: exists and plumb did not make it");
+}
+
+#[test]
 fn an_anonymous_recording_has_no_names_of_files() {
     let place = place();
     plumb(&place, READS).succeeds();

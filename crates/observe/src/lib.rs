@@ -26,4 +26,4 @@ pub use event::Thread;
 pub use io::{Direction, Io, PARTS, Part, Parts, Reach};
 pub use process::OpenFile;
 pub use recording::{Cost, Going, Recording, Seen};
-pub use summary::{By, Frequent, Group, Largest, Slow, Summary, depths};
+pub use summary::{Around, By, Frequent, Group, Largest, Slow, Summary, depths};

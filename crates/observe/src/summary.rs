@@ -62,6 +62,8 @@ pub struct Group {
     pub parts: Parts,
     /// Those around the median: from 45 to 55 % of them.
     pub middle: Slow,
+    /// Those around each percentile of which there are enough.
+    pub around: Vec<Around>,
     /// The slowest 1 of 100, at least one.
     pub slowest: Slow,
 }
@@ -73,6 +75,42 @@ pub struct Frequent {
     pub bytes: u64,
     /// Number of I/Os.
     pub count: u64,
+}
+
+/// The I/Os around a percentile.
+#[derive(Clone, Debug)]
+pub struct Around {
+    /// `p99`, or `max`.
+    pub name: &'static str,
+    /// The I/Os.
+    pub ios: Slow,
+}
+
+/// The I/Os around a percentile in ranks of 10,000.
+struct Ranks {
+    name: &'static str,
+    from: usize,
+    to: usize,
+    /// Number of I/Os from which on there is one beyond it.
+    least: usize,
+}
+
+const AROUND: [Ranks; 5] = [
+    Ranks { name: "p50", from: 4500, to: 5500, least: 2 },
+    Ranks { name: "p90", from: 8900, to: 9100, least: 10 },
+    Ranks { name: "p99", from: 9890, to: 9910, least: 100 },
+    Ranks { name: "p99.9", from: 9989, to: 9991, least: 1000 },
+    Ranks { name: "max", from: 10_000, to: 10_000, least: 1 },
+];
+
+impl Ranks {
+    /// Of I/Os from the shortest to the longest, at least one.
+    fn of(&self, sorted: &[&Io]) -> Option<Around> {
+        let count = sorted.len();
+        let from = (count * self.from / 10_000).min(count.checked_sub(1)?);
+        let to = (count * self.to).div_ceil(10_000).max(from + 1);
+        (count >= self.least).then(|| Around { name: self.name, ios: Slow::of(&sorted[from..to]) })
+    }
 }
 
 /// Some I/Os between two ranks.
@@ -100,7 +138,8 @@ pub struct Largest {
 }
 
 impl Slow {
-    fn of(sorted: &[&Io]) -> Self {
+    /// The sums of I/Os from the shortest to the longest.
+    pub fn of(sorted: &[&Io]) -> Self {
         let mut parts = Parts::default();
         sorted.iter().for_each(|io| parts.add(&io.parts));
         let count = |part| sorted.iter().filter(|io| io.parts.largest() == part).count() as u64;
@@ -151,6 +190,7 @@ impl Group {
             times: sorted.iter().map(|io| io.time).collect(),
             parts,
             middle: Slow::of(&sorted[from..to]),
+            around: AROUND.iter().filter_map(|ranks| ranks.of(&sorted)).collect(),
             slowest: Slow::of(&sorted[count - hundredth..]),
         })
     }
@@ -275,6 +315,10 @@ mod tests {
         assert_eq!((group.count, group.bytes, group.depth_p99), (100, 409_600, 1));
         assert_eq!((group.percentile(0.5), group.percentile(1.0)), (Some(Nanos(149)), Some(Nanos(50_000))));
         assert_eq!((group.middle.count, group.middle.least), (10, Nanos(145)));
+        let around: Vec<(&str, u64, Nanos)> =
+            group.around.iter().map(|around| (around.name, around.ios.count, around.ios.least)).collect();
+        let few = [("p50", 10, Nanos(145)), ("p90", 2, Nanos(189)), ("p99", 2, Nanos(198)), ("max", 1, Nanos(50_000))];
+        assert_eq!(around, few);
         assert_eq!(group.slowest.largest, [Largest { part: Part::Throttle, count: 1 }]);
         assert_eq!(group.size, Some(Frequent { bytes: 4096, count: 100 }));
         assert_eq!(group.sequential, Some(0.99));

@@ -89,6 +89,7 @@ pub const CHARTS: &[Chart] = &[
         520,
     ),
     chart("limits", "Rounds against limits (plumb ask --page)", packed!("limits.js"), 1040, None, 708),
+    chart("parts", "Where the time of I/Os goes (plumb why --output)", packed!("parts.js"), 1040, None, 708),
     chart("surface", "Throughput over file size and record size", packed!("surface.js"), 1040, None, 1040),
 ];
 

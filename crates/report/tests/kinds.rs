@@ -365,6 +365,7 @@ fn every_chart_is_drawn_in_the_dark_and_without_data() {
             "changes" => serde_json::to_value(report::data::Changes::default()),
             "capacity" => serde_json::to_value(report::data::Capacity::default()),
             "limits" => serde_json::to_value(report::data::Limits::default()),
+            "parts" => serde_json::to_value(report::data::Parts::default()),
             "surface" => serde_json::to_value(Surface::default()),
             other => panic!("{other} has no data here"),
         };

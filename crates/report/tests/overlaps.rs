@@ -4,9 +4,9 @@
 use analysis::Load;
 use analysis::compare::Verdict;
 use report::data::{
-    Axis, Band, Bin, Blocks, Capacity, Card, CardRow, Cdf, ChangedTest, Changes, Curve, DeviceRow, Devices,
-    Distribution, Level, LimitedRound, LimitedRule, Limits, Line, Mark, NumberChange, Overlay, Panel, Quantity,
-    RateTrial, ResponseLimit, Rounds, Scaling, Series, Surface, Sweep, Table, Unit,
+    Axis, Band, BarOfParts, Bin, Blocks, Capacity, Card, CardRow, Cdf, ChangedTest, Changes, Curve, DeviceRow, Devices,
+    Distribution, KindOfIo, Level, LimitedRound, LimitedRule, Limits, Line, Mark, NumberChange, Overlay, Panel, Parts,
+    Quantity, RateTrial, ResponseLimit, Rounds, Scaling, Series, SlowIo, Surface, Sweep, Table, Unit,
 };
 use report::{Chart, ChartEngine, Look, Medium, Theme};
 use serde::Serialize;
@@ -309,6 +309,35 @@ fn limits() {
             sentences: vec!["Will etcd be happy here? Cannot tell, on /var/lib/etcd.".into()],
             rules: (0..count.min(12)).map(rule).collect(),
             notes: Vec::new(),
+        })
+    });
+}
+
+#[test]
+fn parts_of_time() {
+    check("parts", |count, latency, _| {
+        let names = ["cache", "file system", "lock or other wait", "throttle", "device", "waking up", "not seen"];
+        let bar = |at: usize| BarOfParts {
+            label: ["p50", "p90", "p99", "p99.9", "max"][at].into(),
+            time_ns: between(latency, at, 5),
+            shares: (0..names.len()).map(|part| if part == at { 0.7 } else { 0.05 }).collect(),
+        };
+        let slow = |at: usize| SlowIo {
+            at_s: at as f64 * 0.7,
+            time_ns: between(latency, at % 7, 7),
+            part: at % names.len(),
+            says: name(at),
+        };
+        value(Parts {
+            title: "postgres (process 4711) · 30 s".into(),
+            sentences: vec!["81 % of the time of its I/Os is in the device.".into()],
+            parts: names.map(str::to_owned).into(),
+            kinds: (0..count.min(6))
+                .map(|at| KindOfIo { label: format!("12,040 reads by {}", name(at)), bars: (0..5).map(bar).collect() })
+                .collect(),
+            slow: (0..count * 9).map(slow).collect(),
+            until_s: count as f64 * 7.0,
+            notes: vec!["A bar is the mean of the I/Os around a percentile.".into()],
         })
     });
 }

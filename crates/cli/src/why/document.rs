@@ -53,6 +53,7 @@ fn group(group: &Group) -> Value {
         "frequent_bytes": group.size.map(|size| size.bytes), "frequent_count": group.size.map(|size| size.count),
         "mean_depth": group.depth, "p99_depth": group.depth_p99, "sequential_share": group.sequential,
         "from_memory": group.cached, "time_ns": percentiles, "parts_ns": times(&group.parts),
+        "around": group.around.iter().map(|one| (one.name.to_owned(), slow(&one.ios))).collect::<Map<String, Value>>(),
         "middle": slow(&group.middle), "slowest": slow(&group.slowest),
     })
 }

@@ -1,9 +1,10 @@
 //! `plumb why`: where the time of the I/O of any program goes.
 //!
 //! Owns the command line, the loop and the exit status. `observe` records and sums up, `sentences` says what would help,
-//! `shown` and `document` print it, `record` keeps it in a file.
+//! `shown` and `document` print it, `page` draws it, `record` keeps it in a file.
 
 mod document;
+mod page;
 #[cfg(feature = "parquet")]
 mod record;
 mod sentences;
@@ -11,6 +12,7 @@ mod shown;
 
 use crate::failure::{Failure, signal_status};
 use crate::features::Feature;
+use crate::output::Output;
 use crate::safe_files::{self, AtomicFile, Durability};
 use crate::streams::{OutputArgs, is_stdout};
 use measure::Nanos;
@@ -37,6 +39,7 @@ Examples:
   plumb why --device nvme0n1           all programs on a device
   plumb why --record slow.parquet --pid 4711
   plumb why slow.parquet               the recording again, on any machine
+  plumb why slow.parquet -o page.html  as a page with pictures; .pdf, too
 
 Ctrl-C ends the recording, and what was recorded is shown.
 More: docs/why.md
@@ -101,23 +104,47 @@ impl Answer {
 
 /// Records, or reads a recording, and shows.
 pub(crate) fn run(args: &WhyArgs) -> Result<u8, Failure> {
-    let mut out = args.written.open()?;
+    let mut shown = Shown::open(args)?;
     if let Some(file) = &args.file {
-        out.write(&text(&read(file)?, args)?)?;
+        shown.show(&read(file)?, args)?;
         return Ok(0);
     }
     let record = args.record.as_deref().map(place_of_record).transpose()?;
     let signals = Watch::begin()?;
-    let answer = recorded(args, &signals, out.is_stdout())?;
+    let is_to_stdout = matches!(&shown, Shown::Text(out) if out.is_stdout());
+    let answer = recorded(args, &signals, is_to_stdout)?;
     if let Some(file) = record {
         keep(file, &answer, args.anonymise)?;
     }
-    out.write(&text(&answer, args)?)?;
+    shown.show(&answer, args)?;
     Ok(signals.caught().map_or(0, signal_status))
 }
 
-fn text(answer: &Answer, args: &WhyArgs) -> Result<String, Failure> {
-    if args.written.streams.json { document::document(answer) } else { Ok(shown::shown(answer, args)) }
+/// Where the answer goes.
+enum Shown<'args> {
+    Text(Output),
+    Page(&'args Path),
+}
+
+impl<'args> Shown<'args> {
+    /// Refuses a file that cannot be written, before anything is recorded.
+    fn open(args: &'args WhyArgs) -> Result<Self, Failure> {
+        match args.written.output.as_deref().filter(|path| page::is_page(path)) {
+            Some(path) if args.written.streams.json => {
+                Err(Failure::at(path, "is a page; --json writes to another file"))
+            }
+            Some(path) => crate::pages::check_to_mail(path).map(|()| Shown::Page(path)),
+            None => Ok(Shown::Text(args.written.open()?)),
+        }
+    }
+
+    fn show(&mut self, answer: &Answer, args: &WhyArgs) -> Result<(), Failure> {
+        match self {
+            Shown::Text(out) if args.written.streams.json => out.write(&document::document(answer)?),
+            Shown::Text(out) => out.write(&shown::shown(answer, args)),
+            Shown::Page(path) => page::write(path, answer),
+        }
+    }
 }
 
 /// The file of a recording, which is written whole or not at all.

@@ -45,6 +45,11 @@ pub(super) fn shown(answer: &Answer, args: &WhyArgs) -> String {
     printable::lines(&text).into_owned()
 }
 
+/// The lines of the text as sentences, each with its heading.
+pub(super) fn facts(answer: &Answer) -> Vec<String> {
+    lines(answer).iter().map(|line| format!("{}: {}", line.heading, line.text)).collect()
+}
+
 fn lines(answer: &Answer) -> Vec<Line> {
     let groups = &answer.summary.groups;
     let mut lines: Vec<Line> =
@@ -68,7 +73,7 @@ fn lines(answer: &Answer) -> Vec<Line> {
 }
 
 /// The name of what a group does, for one or many.
-fn noun(group: &Group, count: u64) -> String {
+pub(super) fn noun(group: &Group, count: u64) -> String {
     let word = match group.direction {
         Direction::Read => "read",
         Direction::Write => "write",
@@ -130,7 +135,7 @@ fn times(group: &Group) -> Vec<Line> {
 }
 
 /// Mean of each part, the largest first. Those that are left out are summed up.
-fn parts(slow: &Slow) -> String {
+pub(super) fn parts(slow: &Slow) -> String {
     let mean = |time: Nanos| time.as_f64() / float(slow.count.max(1));
     let sum = slow.time.as_f64().max(1.0);
     let mut shown: Vec<Part> = PARTS.into_iter().filter(|part| slow.parts[*part].as_f64() / sum >= SHOWN).collect();

@@ -94,6 +94,60 @@ pub struct LimitedRound {
     pub answer: String,
 }
 
+// Data of the I/O of a program: the parts of its time.
+
+/// The parts of the time of I/Os.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Parts {
+    /// For example `postgres (process 4711) · 30 s`.
+    pub title: String,
+    /// Sentences under the title.
+    pub sentences: Vec<String>,
+    /// Names of the parts that occur, in their order.
+    pub parts: Vec<String>,
+    /// The kinds of I/Os.
+    pub kinds: Vec<KindOfIo>,
+    /// Slow I/Os.
+    pub slow: Vec<SlowIo>,
+    /// Time of the recording in seconds.
+    pub until_s: f64,
+    /// Footnotes.
+    pub notes: Vec<String>,
+}
+
+/// I/Os that do the same.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KindOfIo {
+    /// `12,040 reads`.
+    pub label: String,
+    /// The bars, by percentile.
+    pub bars: Vec<BarOfParts>,
+}
+
+/// The I/Os around a percentile.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BarOfParts {
+    /// `p99`.
+    pub label: String,
+    /// Their mean time in nanoseconds.
+    pub time_ns: f64,
+    /// The share of each part in it.
+    pub shares: Vec<f64>,
+}
+
+/// A slow I/O.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SlowIo {
+    /// Its begin in seconds.
+    pub at_s: f64,
+    /// Its time in nanoseconds.
+    pub time_ns: f64,
+    /// Its largest part, as an index.
+    pub part: usize,
+    /// Lines about it.
+    pub says: String,
+}
+
 // Data of a comparison: each number's change with its interval.
 
 /// The changes of all numbers of a comparison.

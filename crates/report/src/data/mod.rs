@@ -18,7 +18,8 @@ mod sweep;
 pub(crate) use analysis::measured as of_result;
 pub use analysis::{AtWork, Bin, Level, Rounds, Step};
 pub use answers::{
-    Capacity, ChangedTest, Changes, LimitedRound, LimitedRule, Limits, NumberChange, RateTrial, ResponseLimit,
+    BarOfParts, Capacity, ChangedTest, Changes, KindOfIo, LimitedRound, LimitedRule, Limits, NumberChange, Parts,
+    RateTrial, ResponseLimit, SlowIo,
 };
 pub use blocks::{BlockPoint, Blocks, CurvePoint};
 pub use card::{Band, Card, CardRow, Letters, Mark, NO_GRADE, Scaling, Workload};
