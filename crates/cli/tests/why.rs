@@ -190,6 +190,40 @@ fn a_device_has_the_ios_of_all_programs() {
 }
 
 #[test]
+fn a_disk_has_what_the_store_knows_of_it() {
+    let place = place();
+    let (device, other) =
+        (LoopDevice::direct(place.path(), 32 << 20).unwrap(), LoopDevice::direct(place.path(), 32 << 20).unwrap());
+    let path = device.path().display().to_string();
+    let survey = "survey --tests randread --users 1,4 --block-sizes 4k --time 1 --warm-up 0 --output survey.json";
+    plumb(&place, survey).words([&path]).env("PLUMB_STORE", place.file("s.db")).succeeds();
+    let iops = |test: usize| {
+        let read = &place.json("survey.json")["tests"][test]["result"]["jobs"][0]["directions"]["read"];
+        read["ios"].as_f64().unwrap() * 1e9 / read["runtime"].as_f64().unwrap()
+    };
+    let of = |device: &str, store: &str| {
+        let job = "fio --name=a --ioengine=psync --rw=randread --bs=4k --direct=1 --number_ios=100 --filename=";
+        let why = plumb(&place, "why --json -o why.json --record r.parquet --").words(PLUMB);
+        why.words(format!("{job}{device}")).env("PLUMB_STORE", place.file(store)).succeeds();
+        place.json("why.json")["disks"].clone()
+    };
+    let disks = of(&path, "s.db");
+    let disk = &disks[0];
+    assert_eq!(
+        (&disk["direction"], &disk["block_bytes"], &disk["command"]),
+        (&"read".into(), &4096.into(), &"survey".into()),
+        "{disks:#}"
+    );
+    assert_eq!((disk["alone"]["depth"].as_u64(), disk["is_sequential"].as_bool()), (Some(1), Some(false)), "{disks:#}");
+    let alone = disk["alone"]["per_second"].as_f64().unwrap();
+    assert!((alone / iops(0) - 1.0).abs() < 0.01, "{disks:#}: {}", iops(0));
+    let text = plumb(&place, "why r.parquet").succeeds();
+    assert!(text.stdout.contains("disk   does ") && text.stdout.contains("one at a time"), "{text}");
+    assert_eq!(of(&path, "none.db"), serde_json::json!([]), "without a store nothing is known");
+    assert_eq!(of(&other.path().display().to_string(), "s.db"), serde_json::json!([]), "another disk");
+}
+
+#[test]
 fn an_interrupt_ends_the_recording_with_what_it_has() {
     let place = place();
     let mut reader = plumb(&place, format!("{READS} --time_based --runtime=60 --number_ios=0")).start();
@@ -236,7 +270,8 @@ fn column(place: &Place, file: &str, name: &str) -> Vec<String> {
 fn a_recording_gives_the_same_answer_again() {
     let place = place();
     plumb(&place, READS).succeeds();
-    let job = format!("{READS} --direct=1");
+    // Long enough for its descriptors to be looked up.
+    let job = format!("{READS} --direct=1 --rate_iops=500");
     plumb(&place, "why --json -o live.json --record r.parquet --").words(PLUMB).words(&job).succeeds();
     let again = plumb(&place, "why --json r.parquet").succeeds().json();
     assert_eq!(place.json("live.json"), again);
@@ -262,7 +297,7 @@ fn a_recording_gives_the_same_answer_again() {
 fn a_page_has_bars_of_parts_and_the_slow_ios() {
     let place = place();
     plumb(&place, READS).succeeds();
-    let job = format!("{READS} --direct=1");
+    let job = format!("{READS} --direct=1 --rate_iops=500");
     plumb(&place, "why -o page.html --record r.parquet --").words(PLUMB).words(&job).succeeds();
     let live = place.read("page.html");
     for word in ["Where the time goes", "p99", "pread64", "<svg"] {
@@ -290,7 +325,7 @@ fn an_anonymous_recording_has_no_names_of_files() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused_with_the_reason() {
+fn another_file_is_refused_with_the_reason() {
     let place = place();
     let refused = |file: &str, why: &str| drop(plumb(&place, ["why", file]).fails().complains(why));
     refused("nosuch", "nosuch: No such file or directory (os error 2); a command to record is named after --");
@@ -328,12 +363,37 @@ fn a_recording_replaces_no_file_of_others() {
 }
 
 #[test]
+fn a_control_group_has_the_ios_of_its_processes_alone() {
+    let place = place();
+    let group = Group::unlimited().unwrap();
+    let job = |file: &str, block: &str| {
+        let io = "--ioengine=psync --rw=randread --time_based --runtime=60 --size=1m --thread";
+        plumb(&place, format!("fio --name={file} {io} --bs={block} --filename={file}"))
+    };
+    let inside = group.inside(job("inside", "8k")).start();
+    let outside = job("outside", "16k").start();
+    wait_for("the files", || (place.has("inside") && place.has("outside")).then_some(()));
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let document = plumb(&place, format!("why --json --for 1s --cgroup {}", group.name())).succeeds().json();
+    inside.signal(Signal::KILL);
+    outside.signal(Signal::KILL);
+    let reads = self::group(&document, "read");
+    assert_eq!((&reads["frequent_bytes"], &reads["frequent_count"]), (&8192.into(), &reads["count"]), "{document:#}");
+    assert_eq!(document["target"], group.name());
+    inside.end();
+    outside.end();
+}
+
+#[test]
 fn a_target_that_is_not_there_is_an_error() {
     let place = place();
     plumb(&place, "why --pid 4194305").fails().complains("there is no process 4194305");
     plumb(&place, "why --device nosuch0").fails().complains("nosuch0: there is no such block device");
     plumb(&place, "why --cgroup nosuch.slice").fails().complains("there is no such control group");
     plumb(&place, "why -- /does/not/exist").fails().complains("/does/not/exist: No such file");
+    if !Path::new("/run/systemd/system").exists() {
+        plumb(&place, "why --unit cron").fails().complains("unit cron: systemd does not run here");
+    }
     plumb(&place, "why").fails().complains("--pid");
     plumb(&place, "why --for 0 --pid 1").fails().complains("a recording of no time");
     plumb(&place, "why --for 5s -- true").fails().complains("cannot be used with");

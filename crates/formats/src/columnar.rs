@@ -147,7 +147,7 @@ impl<R: ChunkReader + 'static> TableReader<R> {
         Ok(Some(TableReader { file, head, columns }))
     }
 
-    /// What was kept under the table's name.
+    /// The text that was kept under the table's name.
     pub fn head(&self) -> &str {
         &self.head
     }

@@ -104,7 +104,7 @@ struct Facts {
     pollers: HashMap<Thread, bool>,
 }
 
-/// What was behind a descriptor, and when.
+/// The file behind a descriptor, and when it was found.
 #[derive(Clone, Copy, Debug)]
 struct Looked {
     kind: Kind,
@@ -159,18 +159,16 @@ impl Recording {
         Self::of_threads(Target::Process(process), || process::family(process))
     }
 
-    /// Records the processes of a control group, by its directory.
+    /// Records the processes of a control group and of those below it, by its directory.
     ///
     /// # Errors
     /// It has no processes, or the kernel gives no events.
     pub fn of_group(directory: &Path) -> Result<Self, ObserveError> {
-        let file = directory.join("cgroup.procs");
-        let text = std::fs::read_to_string(&file).map_err(|error| ObserveError::file(&file, error))?;
-        if text.trim().is_empty() {
-            return Err(ObserveError::NoTarget(format!("{}: there is no process in it", file.display())));
+        if processes_of(directory).is_empty() {
+            return Err(ObserveError::NoTarget(format!("{}: there is no process in it", directory.display())));
         }
         Self::of_threads(Target::Group(directory.to_owned()), || {
-            processes_of(directory).flat_map(process::family).collect()
+            processes_of(directory).into_iter().flat_map(process::family).collect()
         })
     }
 
@@ -301,7 +299,7 @@ impl Recording {
         let is_there = match &mut self.target {
             Target::Process(process) => process::is_running(*process),
             Target::Command(child) => matches!(child.try_wait(), Ok(None)),
-            Target::Group(directory) => processes_of(directory).next().is_some(),
+            Target::Group(directory) => !processes_of(directory).is_empty(),
             Target::Device => true,
         };
         if is_there { Going::On } else { Going::Ended }
@@ -485,9 +483,18 @@ impl Facts {
     }
 }
 
-fn processes_of(group: &Path) -> impl Iterator<Item = u32> + use<> {
-    let text = std::fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
-    text.lines().filter_map(|line| line.parse().ok()).collect::<Vec<_>>().into_iter()
+/// Processes of a group and of those below it.
+fn processes_of(group: &Path) -> Vec<u32> {
+    let (mut processes, mut open) = (Vec::new(), vec![group.to_owned()]);
+    while let Some(directory) = open.pop() {
+        let text = std::fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
+        processes.extend(text.lines().filter_map(|line| line.parse::<u32>().ok()));
+        let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
+        open.extend(
+            entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path()),
+        );
+    }
+    processes
 }
 
 /// The clock of the events.

@@ -1,6 +1,7 @@
 //! The answer as JSON.
 
-use super::{Answer, sentences, shown};
+use super::answer::Answer;
+use super::{sentences, shown};
 use crate::failure::Failure;
 use crate::streams;
 use observe::{By, Group, PARTS, Parts, Slow};
@@ -26,6 +27,7 @@ pub(super) fn document(answer: &Answer) -> Result<String, Failure> {
         "parts_ns": times(&summary.parts),
         "in_calls_share": summary.in_calls,
         "limits": seen.limits.iter().map(limit).collect::<Vec<Value>>(),
+        "disks": answer.disks,
         "cost": {
             "processor_ns": cost.processor.0, "events": cost.events, "events_lost": cost.lost,
             "unrecorded_ns": cost.unrecorded.0, "broken_calls": cost.broken,

@@ -1,41 +1,47 @@
 //! `plumb why`: where the time of the I/O of any program goes.
 //!
 //! Owns the command line, the loop and the exit status. `observe` records and sums up, `sentences` says what would help,
-//! `shown` and `document` print it, `page` draws it, `record` keeps it in a file.
+//! `shown` and `document` print it, `page` draws it, `record` keeps it in a file. `stored` finds what the disk
+//! can do.
 
+mod answer;
+mod disk;
 mod document;
+mod group;
 mod page;
 #[cfg(feature = "parquet")]
 mod record;
 mod sentences;
 mod shown;
+#[cfg(feature = "store")]
+mod stored;
 
 use crate::failure::{Failure, signal_status};
 use crate::features::Feature;
 use crate::output::Output;
 use crate::safe_files::{self, AtomicFile, Durability};
 use crate::streams::{OutputArgs, is_stdout};
+use answer::Answer;
 use measure::Nanos;
-use observe::{Going, Recording, Seen, Summary};
+use observe::{Going, Recording, Summary};
 use std::ffi::OsString;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use sys::files::mounts;
 use sys::processes::signals::Watch;
 
 /// See where the time of a program's I/O goes: cache, file system, throttle, queue, device
 #[derive(Debug, clap::Args)]
 #[command(
-    override_usage = "plumb why --pid PID [OPTIONS]\n       plumb why --cgroup GROUP [OPTIONS]\n       plumb why --device DEVICE [OPTIONS]\n       plumb why [OPTIONS] -- COMMAND...\n       plumb why FILE [OPTIONS]",
+    override_usage = "plumb why --pid PID [OPTIONS]\n       plumb why --cgroup GROUP [OPTIONS]\n       plumb why --unit UNIT [OPTIONS]\n       plumb why --device DEVICE [OPTIONS]\n       plumb why [OPTIONS] -- COMMAND...\n       plumb why FILE [OPTIONS]",
     long_about = "\
 Records what a program that plumb did not start reads, writes and syncs, and divides the time of each call: page cache, file system, waits, journal, dirty limit, throttle, tags, scheduler, device, waking up. Then it says whether a faster disk would help. It reads events of the kernel and needs root.",
     after_help = "\
 Examples:
   plumb why --pid 4711 --for 30s       a process, its threads and children
   plumb why -- pg_dump bench           a command, from its start to its end
-  plumb why --cgroup system.slice/postgresql.service
+  plumb why --unit postgresql          a systemd service
+  plumb why --cgroup system.slice/docker-4f1c.scope
   plumb why --device nvme0n1           all programs on a device
   plumb why --record slow.parquet --pid 4711
   plumb why slow.parquet               the recording again, on any machine
@@ -47,11 +53,14 @@ Exit status: 0 recorded; 1 an error; 128 + signal, with what was recorded"
 )]
 pub(crate) struct WhyArgs {
     /// Process to record, with its threads and all that it starts
-    #[arg(long, value_name = "PID", conflicts_with_all = ["cgroup", "device", "file", "command"], required_unless_present_any = ["cgroup", "device", "file", "command"])]
+    #[arg(long, value_name = "PID", conflicts_with_all = ["cgroup", "unit", "device", "file", "command"], required_unless_present_any = ["cgroup", "unit", "device", "file", "command"])]
     pid: Option<u32>,
-    /// Control group whose processes are recorded: a directory, or its name below the root of the groups
+    /// Control group, with those below it, whose processes are recorded: a directory, or its name below the root of the groups
     #[arg(long, value_name = "GROUP", conflicts_with_all = ["device", "file", "command"])]
     cgroup: Option<PathBuf>,
+    /// systemd unit whose processes are recorded; a service if it has no suffix
+    #[arg(long, value_name = "UNIT", conflicts_with_all = ["cgroup", "device", "file", "command"])]
+    unit: Option<String>,
     /// Block device or partition: all programs on it
     #[arg(long, value_name = "DEVICE", conflicts_with_all = ["file", "command"])]
     device: Option<PathBuf>,
@@ -78,29 +87,6 @@ pub(crate) struct WhyArgs {
 const USUAL: Nanos = Nanos(10_000_000_000);
 /// Time between two readings of the events.
 const STEP: Duration = Duration::from_millis(20);
-
-/// A recording with what was recorded, and what follows from it.
-pub(super) struct Answer {
-    /// The target in words.
-    pub(super) target: String,
-    /// Name of the machine.
-    pub(super) host: Option<String>,
-    /// End of the recording, since 1970.
-    pub(super) ended_unix_ms: u64,
-    pub(super) seen: Seen,
-    pub(super) summary: Summary,
-    /// True for all programs on a device.
-    pub(super) is_device: bool,
-    /// True if there was no room for more.
-    pub(super) is_full: bool,
-}
-
-impl Answer {
-    /// Exit status of the command, if one was recorded and has ended.
-    pub(super) fn status(&self) -> Option<ExitStatus> {
-        self.seen.status.map(ExitStatus::from_raw)
-    }
-}
 
 /// Records, or reads a recording, and shows.
 pub(crate) fn run(args: &WhyArgs) -> Result<u8, Failure> {
@@ -141,7 +127,7 @@ impl<'args> Shown<'args> {
     fn show(&mut self, answer: &Answer, args: &WhyArgs) -> Result<(), Failure> {
         match self {
             Shown::Text(out) if args.written.streams.json => out.write(&document::document(answer)?),
-            Shown::Text(out) => out.write(&shown::shown(answer, args)),
+            Shown::Text(out) => out.write(&shown::shown(answer, &args.written)),
             Shown::Page(path) => page::write(path, answer),
         }
     }
@@ -198,22 +184,29 @@ fn recorded(args: &WhyArgs, signals: &Watch, is_to_stdout: bool) -> Result<Answe
     };
     let seen = recording.end()?;
     let summary = Summary::of(&seen.ios, seen.cost.time);
-    Ok(Answer {
+    let answer = Answer {
         target,
         host: sys::machine::host::name(Path::new("/")),
         ended_unix_ms: measure::unix_ms(),
         seen,
         summary,
+        disks: Vec::new(),
         is_device: args.device.is_some(),
         is_full,
-    })
+    };
+    #[cfg(feature = "store")]
+    let answer = Answer { disks: stored::of_store(&answer), ..answer };
+    Ok(answer)
 }
 
 fn begin(args: &WhyArgs, is_document_on_stdout: bool) -> Result<Recording, Failure> {
     let failed = |error: observe::ObserveError| Failure::new(format!("why: {error}"));
+    if let Some(unit) = &args.unit {
+        return Recording::of_group(&group::of_unit(Path::new("/"), unit)?).map_err(failed);
+    }
     let begun = match (args.pid, &args.cgroup, &args.device) {
         (Some(pid), ..) => Recording::of_process(pid),
-        (_, Some(group), _) => Recording::of_group(&group_directory(group)?),
+        (_, Some(group), _) => Recording::of_group(&group::directory(group)?),
         (.., Some(device)) => Recording::of_device(device),
         _ => {
             let mut words = args.command.iter();
@@ -230,20 +223,10 @@ fn begin(args: &WhyArgs, is_document_on_stdout: bool) -> Result<Recording, Failu
     begun.map_err(failed)
 }
 
-/// The directory of a control group.
-fn group_directory(group: &Path) -> Result<PathBuf, Failure> {
-    let has_processes = |directory: &Path| directory.join("cgroup.procs").exists();
-    if has_processes(group) {
-        return Ok(group.to_owned());
-    }
-    let name = group.strip_prefix("/").unwrap_or(group);
-    let roots = mounts::read(Path::new("/"))?.into_iter().filter(|mount| mount.kind.starts_with("cgroup"));
-    let mut candidates = roots.map(|mount| mount.point.join(name));
-    let missing = "there is no such control group; `cat /proc/PID/cgroup` shows the one of a process";
-    candidates.find(|directory| has_processes(directory)).ok_or_else(|| Failure::at(group, missing))
-}
-
 fn target(args: &WhyArgs) -> String {
+    if let Some(unit) = &args.unit {
+        return format!("unit {unit}");
+    }
     match (args.pid, &args.cgroup, &args.device) {
         (Some(pid), ..) => {
             let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();

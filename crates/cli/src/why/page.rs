@@ -1,6 +1,7 @@
 //! The page of an answer: bars of parts by percentile, the slow I/Os over time and as a table, the facts and sentences.
 
-use super::{Answer, sentences, shown};
+use super::answer::Answer;
+use super::{sentences, shown};
 use crate::failure::Failure;
 use crate::pages;
 use measure::{float, text};

@@ -1,6 +1,6 @@
 //! The two sentences at the end: where the time goes, and what would help. Each follows from sums of parts.
 
-use super::Answer;
+use super::answer::Answer;
 use measure::text;
 use observe::{Part, Reach};
 use sys::processes::cgroup::IoLimit;
@@ -20,8 +20,14 @@ const UNKNOWN: [Part; 8] = [
     Part::NotSeen,
 ];
 
-/// Two sentences, or one.
+/// A sentence for where the time goes, one for a faster disk, and one for more depth, as far as that is known.
 pub(super) fn sentences(answer: &Answer) -> Vec<String> {
+    let mut sentences = of_parts(answer);
+    sentences.extend(answer.disks.iter().filter_map(|disk| Some(disk.gain?.sentence())));
+    sentences
+}
+
+fn of_parts(answer: &Answer) -> Vec<String> {
     let sum = answer.summary.parts.sum();
     if sum.is_zero() {
         return vec![nothing(answer)];

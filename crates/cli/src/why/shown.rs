@@ -1,6 +1,8 @@
 //! The answer as text.
 
-use super::{Answer, WhyArgs, sentences};
+use super::answer::Answer;
+use super::sentences;
+use crate::streams::OutputArgs;
 use crate::width;
 use formats::printable;
 use measure::{Nanos, float, text};
@@ -20,10 +22,10 @@ struct Line {
 }
 
 /// The whole text.
-pub(super) fn shown(answer: &Answer, args: &WhyArgs) -> String {
-    let columns = width::of_stdout().filter(|_| args.written.output.is_none());
+pub(super) fn shown(answer: &Answer, written: &OutputArgs) -> String {
+    let columns = width::of_stdout().filter(|_| written.output.is_none());
     let mut text = String::new();
-    if !args.written.streams.quiet {
+    if !written.streams.quiet {
         let ended = answer.status().filter(|status| !status.success()).map(|status| format!(", {status}"));
         let time = text::time(answer.seen.cost.time.as_f64());
         text += &width::for_people(&format!("{}: {time}{}", answer.target, ended.unwrap_or_default()), "", columns);
@@ -38,8 +40,8 @@ pub(super) fn shown(answer: &Answer, args: &WhyArgs) -> String {
         }
     }
     for (at, sentence) in sentences::sentences(answer).iter().enumerate() {
-        let heading = if args.written.streams.quiet || at > 0 { "" } else { "so" };
-        let line = if args.written.streams.quiet { sentence.clone() } else { format!("{heading:<7}{sentence}") };
+        let heading = if written.streams.quiet || at > 0 { "" } else { "so" };
+        let line = if written.streams.quiet { sentence.clone() } else { format!("{heading:<7}{sentence}") };
         text += &width::for_people(&line, INDENT, columns);
     }
     printable::lines(&text).into_owned()
@@ -68,6 +70,7 @@ fn lines(answer: &Answer) -> Vec<Line> {
     lines.extend(groups.iter().filter(|group| group.count >= 100).map(slowest));
     lines.extend(answer.seen.limits.iter().map(|limit| Line { heading: "limit", text: sentences::limit(limit) }));
     lines.extend(waker(answer));
+    lines.extend(answer.disks.iter().map(|disk| Line { heading: "disk", text: disk.line() }));
     lines.push(Line { heading: "cost", text: cost(answer) });
     lines
 }
