@@ -31,7 +31,9 @@ impl Direction {
 
     /// The one with this name.
     pub fn named(name: &str) -> Option<Self> {
-        [Direction::Read, Direction::Write, Direction::Sync, Direction::Fault].into_iter().find(|direction| direction.name() == name)
+        [Direction::Read, Direction::Write, Direction::Sync, Direction::Fault]
+            .into_iter()
+            .find(|direction| direction.name() == name)
     }
 }
 

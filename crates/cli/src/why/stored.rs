@@ -57,7 +57,7 @@ fn pattern(answer: &Answer, group: &Group) -> Option<Pattern> {
     let direction = match group.direction {
         observe::Direction::Read => measure::Direction::Read,
         observe::Direction::Write => measure::Direction::Write,
-        observe::Direction::Sync => return None,
+        observe::Direction::Sync | observe::Direction::Fault => return None,
     };
     let size = group.size.filter(|size| size.count * 2 > group.count)?;
     let is_own = |io: &&Io| io.direction == group.direction && io.reach == group.reach && io.waited_for > 0;
