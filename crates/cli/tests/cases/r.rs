@@ -30,7 +30,7 @@ fn check(place: &Place, make: &str, mean: &str, expected: &[f64]) {
 
 /// The one test, on request.
 pub(super) fn groups() -> Vec<Cases> {
-    vec![Cases::new("r", 1).on_request("r_reads_surveys_of_a_disk_and_of_a_loop_device", || {
+    vec![Cases::new("in_r", 1).on_request("r_reads_surveys_of_a_disk_and_of_a_loop_device", || {
         r_reads_surveys_of_a_disk_and_of_a_loop_device();
         Ok(())
     })]
