@@ -93,7 +93,9 @@ fn a_job_has_the_calls_that_strace_counts() {
 #[track_caller]
 fn has_the_ios_of_its_report(place: &Place, call: &str, words: &str) -> Value {
     let job = "fio --name=a --rw=randrw --bs=8k --size=4m --number_ios=300 --iodepth=8 --output-format=json";
-    let document = recorded(place, &format!("{job} --output=fio.json {words}"));
+    // In the pause a busy machine looks what is behind the descriptor, which is gone at the end.
+    let pause = "--thinktime=250ms --thinktime_blocks=100";
+    let document = recorded(place, &format!("{job} --output=fio.json {pause} {words}"));
     let report = &place.json("fio.json")["jobs"][0];
     for direction in ["read", "write"] {
         let calls = group(&document, direction)["calls"].as_array().unwrap();
