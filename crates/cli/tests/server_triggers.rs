@@ -2,9 +2,10 @@
 
 use crate::context::place;
 use crate::servers::{Server, client};
-use house::{Place, Transcript};
+use house::{Place, Transcript, wait_for};
 use serde_json::Value;
 use std::fs;
+use std::time::Duration;
 
 /// Writes for a minute at a rate that a busy machine keeps, from the first block on.
 const WRITES: &str =
@@ -26,7 +27,13 @@ fn states_are_at_the_client_before_a_command_and_limit_reads() {
     let listing = format!("--trigger-remote=ls {} >listed", here.path().display());
     let clients = [first.client(), second.client()];
     let job = [clients[0].as_str(), "x.fio", &clients[1], "x.fio"];
-    let written_by_both = triggered(&here, &[&job[..], &[&listing, "--trigger=touch here"]].concat()).exits(0).json();
+    let trigger = ["--trigger-file=now", "--output-format=json", "--trigger=touch here", &listing];
+    let run = client(&here, WRITES, &[&job[..], &trigger].concat()).start();
+    // A server that has not begun has no state.
+    wait_for("both write", || [&first, &second].iter().all(|server| server.place.has("f")).then_some(()));
+    std::thread::sleep(Duration::from_millis(500));
+    here.write("now", "");
+    let written_by_both = run.end().exits(0).json();
     assert!(here.has("here") && !here.has("now"));
     let kept = states(&here);
     let names = clients.each_ref().map(|client| format!("{}-w-0-verify.state", client.trim_start_matches("--client=")));

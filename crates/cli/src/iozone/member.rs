@@ -119,15 +119,17 @@ fn run_child(
     let mut result = session.execute(Run { title: None, plan: &plan, options }, &mut child)?;
     let finished = child.listener.finished(RunResult::default());
     let is_gone = child.listener.message() == Message::Gone;
+    let range = ChildRange { first: index, count };
     if is_gone || finished.started.is_none() {
         if !was_there {
             // What the layout made; there may be no leader to report an error to.
             let _ = std::fs::remove_file(file);
         }
+        // Also of a child that has to end before its first I/O.
+        child_files::convert_latencies(settings, pass, &result.jobs, Whose::Child, range)?;
         return Ok((!is_gone).then_some(MemberEnd { result, ..finished }));
     }
     child.mark(&mut result);
-    let range = ChildRange { first: index, count };
     child_files::convert_latencies(settings, pass, &result.jobs, Whose::Child, range)?;
     if child_files::are_wanted(settings) {
         child_files::write(settings, pass, &start, range, &result.jobs)?;
