@@ -51,10 +51,10 @@ impl FindingGroup<'_> {
 /// assert_eq!(groups[0].range.as_deref(), Some("share 12 to 93 %"));
 /// ```
 pub fn by_check<'a>(rows: &[&'a [Note]]) -> Vec<FindingGroup<'a>> {
-    let mut found: Vec<((&'a str, bool), Vec<(usize, &'a Note)>)> = Vec::new();
+    let mut found: Vec<(Kind<'a>, Vec<(usize, &'a Note)>)> = Vec::new();
     for (row, notes) in rows.iter().enumerate() {
         for note in notes.iter().filter(|note| is_shown(note)) {
-            let kind = (note.check.as_str(), blames_tester(note));
+            let kind = Kind { check: &note.check, blames_tester: blames_tester(note) };
             match found.iter_mut().find(|(known, _)| *known == kind) {
                 Some((_, all)) => all.push((row, note)),
                 None => found.push((kind, vec![(row, note)])),
@@ -63,9 +63,16 @@ pub fn by_check<'a>(rows: &[&'a [Note]]) -> Vec<FindingGroup<'a>> {
     }
     let place = |check: &str| CHECKS.iter().position(|known| known.id == check);
     let mut groups: Vec<FindingGroup<'a>> =
-        found.into_iter().filter_map(|((check, _), notes)| group(check, &notes)).collect();
+        found.into_iter().filter_map(|(kind, notes)| group(kind.check, &notes)).collect();
     groups.sort_by_key(|group| (std::cmp::Reverse(group.grade), place(group.check).unwrap_or(usize::MAX)));
     groups
+}
+
+/// Findings that one sentence can stand for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Kind<'a> {
+    check: &'a str,
+    blames_tester: bool,
 }
 
 fn group<'a>(check: &'a str, notes: &[(usize, &'a Note)]) -> Option<FindingGroup<'a>> {
