@@ -20,6 +20,8 @@ const EXIT: Nanos = Nanos::from_secs(3);
 const PATIENCE: Nanos = Nanos::from_secs(60);
 /// Silence after which a member is named, if it may be silent longer than that.
 const NAMED: Nanos = Nanos::from_secs(10);
+/// Begin of the reason of a loss without a word or an end: the machine cannot be reached, or its member is stopped.
+pub const SAID_NOTHING: &str = "it said nothing for";
 /// Time after which a ping is not answered any more.
 const LOST_PING: Nanos = Nanos::SECOND;
 /// Beats that are kept of a member. Beyond it every second one is left out.
@@ -686,7 +688,7 @@ impl Leader {
                     }
                     Deadline::Silence => {
                         let (after, limit) = (self.since_start(now), self.silence_of(rank).as_duration());
-                        self.lose(rank, format!("it said nothing for {limit:?}, and was given up {after}"), now);
+                        self.lose(rank, format!("{SAID_NOTHING} {limit:?}, and was given up {after}"), now);
                     }
                     Deadline::End => self.lose(rank, self.lateness(rank), now),
                 }

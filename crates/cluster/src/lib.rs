@@ -32,7 +32,7 @@ pub use greeting::{
     writing,
 };
 pub use hosts::{Host, HostsError, hosts, hosts_file, shift_to_other_hosts};
-pub use leader::{Action, Event, Leader, OnLoss, Outcome, Rounds, Settings, Standing};
+pub use leader::{Action, Event, Leader, OnLoss, Outcome, Rounds, SAID_NOTHING, Settings, Standing};
 pub use member_result::{Loss, MemberResult, Repetition, Sample, ending, kept};
 pub use merge::{merged, over_all, remarks};
 pub use message::{

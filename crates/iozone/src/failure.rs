@@ -10,7 +10,7 @@ use plan::JobPlan;
 pub enum Cause {
     /// An I/O or a worker failed.
     Error,
-    /// The cluster member with this rank cannot be reached any more.
+    /// The cluster member with this rank says nothing any more.
     Lost(u32),
     /// A signal ended the run.
     Signal,

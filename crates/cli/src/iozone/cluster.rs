@@ -50,9 +50,10 @@ pub(super) fn measure(
     if let Some(signal) = outcome.signal {
         return Err(PassFailure::interrupted(signal).into());
     }
-    if let Some(LostMember { rank, why, is_said }) = failure {
+    if let Some(LostMember { rank, why, .. }) = failure {
         let failure = PassFailure::of_member(&place(&settings.members[rank as usize]), &why);
-        let cause = if is_said { failure.cause } else { Cause::Lost(rank) };
+        // One that was killed has a machine, which removes its file.
+        let cause = if why.starts_with(cluster::SAID_NOTHING) { Cause::Lost(rank) } else { failure.cause };
         return Err(PassFailure { cause, ..failure }.into());
     }
     let places: Vec<String> = settings.members.iter().map(place).collect();
@@ -70,7 +71,7 @@ pub(super) fn measure(
     Ok(all.unwrap_or_default())
 }
 
-/// Removes the members' files, but for those of a member that is lost. Each for itself: one that cannot be reached keeps
+/// Removes the members' files, but for that of one that says nothing. Each for itself: one that cannot be reached keeps
 /// no other from it.
 pub(super) fn clean(settings: &Settings, count: u32, lost: Option<u32>) -> Result<(), Failure> {
     let signals = lead::signals()?;

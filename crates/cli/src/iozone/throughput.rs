@@ -71,7 +71,7 @@ pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Requests the members of a cluster to remove their files, but for the one that is lost.
+/// Requests the members of a cluster to remove their files, but for one that says nothing any more.
 fn clean_members(run: &mut IozoneRun<'_>, lost: Option<u32>) -> Result<(), Failure> {
     let settings = run.settings;
     let most = settings.children.iter().copied().max().unwrap_or(0);
