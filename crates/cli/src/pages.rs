@@ -11,8 +11,17 @@ use std::path::Path;
 /// The program that makes pages.
 pub(crate) const MADE_BY: &str = concat!("plumb ", env!("CARGO_PKG_VERSION"));
 
+/// A moment to the second, for [`moment`].
+pub(crate) const SECONDS: &str = "%Y-%m-%d %H:%M:%S UTC";
+
 pub(crate) fn now() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+    moment(measure::unix_ms(), SECONDS)
+}
+
+/// A moment in milliseconds since 1970 in this form of strftime(3), in UTC; empty if there is no such day.
+pub(crate) fn moment(unix_ms: u64, form: &str) -> String {
+    let moment = i64::try_from(unix_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    moment.map(|moment| moment.strftime(form).to_string()).unwrap_or_default()
 }
 
 /// A page with a title and the answer, made now by this program.

@@ -1,5 +1,6 @@
 //! What a disk does at the program's pattern, and what more depth would give.
 
+use crate::pages;
 use measure::{float, text};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,8 @@ pub(super) struct Disk {
 pub(super) struct Rate {
     pub(super) depth: u32,
     pub(super) per_second: f64,
+    /// True if the tester was the limit: the disk may do more.
+    pub(super) at_least: bool,
     /// Ends of its 95 % interval.
     pub(super) within: Option<[f64; 2]>,
 }
@@ -43,7 +46,10 @@ impl Disk {
     /// The line of the text.
     pub(super) fn line(&self) -> String {
         let order = if self.is_sequential { "sequential" } else { "random" };
-        let rate = |rate: &Rate| text::number(rate.per_second);
+        let rate = |rate: &Rate| {
+            let least = if rate.at_least { "at least " } else { "" };
+            format!("{least}{}", text::number(rate.per_second))
+        };
         let mut line = format!(
             "does {} {order} {}s of {} per second one at a time",
             rate(&self.alone),
@@ -53,12 +59,7 @@ impl Disk {
         if self.best.depth > self.alone.depth {
             line += &format!(", {} at depth {}", rate(&self.best), self.best.depth);
         }
-        format!("{line} ({} of {})", self.command, self.day())
-    }
-
-    fn day(&self) -> String {
-        let moment = i64::try_from(self.began_unix_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-        moment.map(|moment| moment.strftime("%Y-%m-%d").to_string()).unwrap_or_default()
+        format!("{line} ({} of {})", self.command, pages::moment(self.began_unix_ms, "%Y-%m-%d"))
     }
 }
 
@@ -82,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_disk_has_its_rates_with_their_depths_and_date() {
-        let rate = |depth, per_second| Rate { depth, per_second, within: None };
+        let rate = |depth, per_second| Rate { depth, per_second, at_least: false, within: None };
         let mut disk = Disk {
             direction: "read".to_owned(),
             block_bytes: 8192,
@@ -97,6 +98,8 @@ mod tests {
         assert_eq!(disk.line(), format!("{alone}, 412,000 at depth 64 (survey of 2026-11-20)"));
         let gain = disk.gain.unwrap().sentence();
         assert_eq!(gain, "Depth 8 would give 6.9 times as many per second (5.9 to 7.6) if its I/Os are independent.");
+        disk.best.at_least = true;
+        assert!(disk.line().contains(", at least 412,000 at depth 64"), "{}", disk.line());
         disk.best = disk.alone;
         assert_eq!(disk.line(), format!("{alone} (survey of 2026-11-20)"));
     }

@@ -52,7 +52,7 @@ fn page(answer: &Answer) -> Result<Page, Failure> {
     sentences.extend(shown::facts(answer));
     let mut facts = vec![("recorded", recorded)];
     facts.extend(answer.host.clone().map(|host| ("host", host)));
-    facts.extend(ended(answer).map(|ended| ("ended", ended)));
+    facts.push(("ended", pages::moment(answer.ended_unix_ms, pages::SECONDS)));
     Ok(Page {
         places: vec![Place { system: answer.target.clone(), facts }],
         sentences,
@@ -61,11 +61,6 @@ fn page(answer: &Answer) -> Result<Page, Failure> {
         remarks: shown::remarks(answer),
         ..pages::begun(format!("Why: {}", answer.target), first)
     })
-}
-
-fn ended(answer: &Answer) -> Option<String> {
-    let moment = jiff::Timestamp::from_millisecond(i64::try_from(answer.ended_unix_ms).ok()?).ok()?;
-    Some(moment.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
 /// A slow I/O with its number in the recording.

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use ::store::Store;
 use analysis::{denies_storage, grade, regime};
 use measure::float;
-use model::{DeviceFacts, JobResult, Monitored, RunResult, Surroundings};
+use model::{DeviceFacts, JobResult, Limiter, Monitored, RunResult, Surroundings};
 use observe::{Group, Io, Part, Reach};
 use plan::{Mix, Order};
 use serde::Deserialize;
@@ -141,7 +141,7 @@ impl StoredRun {
         let best =
             rates.iter().copied().filter(|rate| rate.per_second >= NEARLY * most).min_by_key(|rate| rate.depth)?;
         Some(Disk {
-            direction: if pattern.direction == measure::Direction::Read { "read" } else { "write" }.to_owned(),
+            direction: pattern.direction.word().to_owned(),
             block_bytes: pattern.block,
             is_sequential: pattern.is_sequential,
             alone,
@@ -171,7 +171,8 @@ fn rate(result: &RunResult, pattern: &Pattern) -> Option<Rate> {
         [phase] => phase.iops_low.zip(phase.iops_high).map(|(low, high)| [low, high]),
         _ => None,
     };
-    Some(Rate { depth: depth(job), per_second, within })
+    let at_least = result.limited_by.as_ref().is_some_and(|limit| limit.limiter == Limiter::ClientCpu);
+    Some(Rate { depth: depth(job), per_second, at_least, within })
 }
 
 fn depth(job: &JobResult) -> u32 {
@@ -188,7 +189,8 @@ fn gain(answer: &Answer, group: &Group, disk: &Disk) -> Option<Gain> {
     let ([alone_low, alone_high], [best_low, best_high]) = (disk.alone.within?, disk.best.within?);
     let (low, high) = (best_low / alone_high, best_high / alone_low);
     let times = disk.best.per_second / disk.alone.per_second;
-    (waits && low > 1.0 && high.is_finite()).then_some(Gain { depth: disk.best.depth, times, low, high })
+    let is_of_disk = !disk.alone.at_least && !disk.best.at_least;
+    (waits && is_of_disk && low > 1.0 && high.is_finite()).then_some(Gain { depth: disk.best.depth, times, low, high })
 }
 
 #[cfg(all(test, feature = "parquet"))]
@@ -202,7 +204,7 @@ mod tests {
         let mut answer = answer();
         answer.seen.cost.time = measure::Nanos(ios.len() as u64 * 1000);
         answer.summary = Summary::of(&ios, answer.seen.cost.time);
-        let rate = |depth, per_second, within| Rate { depth, per_second, within: Some(within) };
+        let rate = |depth, per_second, within| Rate { depth, per_second, at_least: false, within: Some(within) };
         let disk = Disk {
             direction: "read".to_owned(),
             block_bytes: 4096,
