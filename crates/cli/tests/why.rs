@@ -192,6 +192,15 @@ fn a_device_has_the_ios_of_all_programs() {
 }
 
 #[test]
+fn a_recording_that_cannot_be_kept_is_shown() {
+    let place = place();
+    std::fs::create_dir(place.file("gone")).unwrap();
+    let run =
+        plumb(&place, "why --record gone/r.parquet -- sh -c").words(["rm -r gone; dd if=/bin/sh of=/dev/null bs=4k"]);
+    run.exits(1).prints("does").complains("gone/r.parquet");
+}
+
+#[test]
 fn a_disk_has_what_the_store_knows_of_it() {
     let place = place();
     let (device, other) =

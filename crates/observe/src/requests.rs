@@ -115,7 +115,7 @@ pub(crate) struct Requests {
     pub(crate) done: Vec<Io>,
     /// Those that were complete before their thread asked.
     pub(crate) ended_before: u64,
-    /// Those of libaio that cannot be divided, or whose end was not seen.
+    /// Those of libaio that cannot be separated, and those that were forgotten.
     pub(crate) unclear: u64,
     /// True once an event of io_uring's requests was there.
     pub(crate) has_rings: bool,

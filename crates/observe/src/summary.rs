@@ -153,8 +153,11 @@ impl Slow {
 }
 
 impl Group {
-    /// The time that this share of them take at most; `None` if there are none.
+    /// The time that this share of them take at most, the longest for 1.0; `None` if none is beyond it.
     pub fn percentile(&self, share: f64) -> Option<Nanos> {
+        if share < 1.0 && (1.0 - share) * float(self.count) < 1.0 - 1e-9 {
+            return None;
+        }
         // The rank is at most the number of I/Os, which is far below 2^53.
         let rank = (share * float(self.count)).ceil().max(1.0);
         let index = (1..=self.times.len()).find(|rank_of| float(*rank_of as u64) >= rank)?;
@@ -319,6 +322,7 @@ mod tests {
             group.around.iter().map(|around| (around.name, around.ios.count, around.ios.least)).collect();
         let few = [("p50", 10, Nanos(145)), ("p90", 2, Nanos(189)), ("p99", 2, Nanos(198)), ("max", 1, Nanos(50_000))];
         assert_eq!(around, few);
+        assert_eq!((group.percentile(0.99), group.percentile(0.999)), (Some(Nanos(198)), None), "none is beyond it");
         assert_eq!(group.slowest.largest, [Largest { part: Part::Throttle, count: 1 }]);
         assert_eq!(group.size, Some(Frequent { bytes: 4096, count: 100 }));
         assert_eq!(group.sequential, Some(0.99));

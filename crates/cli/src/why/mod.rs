@@ -99,10 +99,10 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8, Failure> {
     let signals = Watch::begin()?;
     let is_to_stdout = matches!(&shown, Shown::Text(out) if out.is_stdout());
     let answer = recorded(args, &signals, is_to_stdout)?;
-    if let Some(file) = record {
-        keep(file, &answer, args.anonymise)?;
-    }
+    // What was recorded is shown, also if there is no room for the file.
+    let kept = record.map_or(Ok(()), |file| keep(file, &answer, args.anonymise));
     shown.show(&answer, args)?;
+    kept?;
     Ok(signals.caught().map_or(0, signal_status))
 }
 

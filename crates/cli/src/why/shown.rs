@@ -219,7 +219,7 @@ pub(super) fn remarks(answer: &Answer) -> Vec<String> {
         calls(seen.cost.broken, "left out: some of their events were lost"),
         calls(seen.open_calls, "left out: not ended yet"),
         requests(seen.ended_before, "complete before the program asked: the time ends there"),
-        requests(seen.unclear, "of libaio left out: handed over together, and not separable"),
+        requests(seen.unclear, "left out: handed over together and not separable, or without an end for 5 minutes"),
     ]
     .into_iter()
     .flatten()
