@@ -118,17 +118,20 @@ impl SurveyTest {
         }
         let through_cache = self.goes_through_cache(target);
         if target.access == Access::Direct && !through_cache && !self.block.is_multiple_of(target.direct_multiple) {
-            return Err(self.error(format!(
-                "O_DIRECT takes multiples of {} bytes here; leave the size out, or measure with --buffered",
-                target.direct_multiple
-            )));
+            let buffered = if target.zone.is_some() { "" } else { ", or measure with --buffered" };
+            let multiple = target.direct_multiple;
+            return Err(
+                self.error(format!("O_DIRECT takes multiples of {multiple} bytes here; leave the size out{buffered}"))
+            );
         }
         Ok(())
     }
 
-    /// True if log writes are too small for O_DIRECT: they go through the page cache, and O_DSYNC to the device.
+    /// True if log writes are too small for O_DIRECT: they go through the page cache, and O_DSYNC to the device. Zones
+    /// are not written that way.
     pub fn goes_through_cache(&self, target: &SurveyTarget) -> bool {
-        self.kind == TestKind::LogWrite && !self.block.is_multiple_of(target.direct_multiple)
+        let is_small = !self.block.is_multiple_of(target.direct_multiple);
+        self.kind == TestKind::LogWrite && is_small && target.zone.is_none()
     }
 
     fn region(&self, target: &SurveyTarget) -> Region {

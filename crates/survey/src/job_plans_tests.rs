@@ -225,6 +225,9 @@ fn a_zoned_device_is_written_and_read_by_zones() {
         assert_eq!(found, (Some(Extent::Bytes(size)), Extent::Bytes(step)), "{kind:?}");
         assert!(job.written.contains(&("zonemode".to_owned(), "zbd".to_owned())), "{kind:?}");
     }
+    let large = SurveyTarget { direct_multiple: 4096, access: Access::Direct, ..zoned.clone() };
+    let error = planned(&SurveyTest::at(TestKind::LogWrite, 1024, 1), &large, "psync").unwrap_err().to_string();
+    assert!(error.contains("O_DIRECT takes multiples of 4096 bytes here; leave the size out"), "{error}");
     let plain = SurveyTarget { zone: None, ..zoned };
     let job = planned(&SurveyTest::at(TestKind::RandomRead, 65536, 1), &plain, "psync").unwrap().jobs.remove(0);
     assert_eq!(job.load.zones, ZonePlan::None);

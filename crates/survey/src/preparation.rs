@@ -59,7 +59,13 @@ impl Preparation {
             return Err(SurveyError("--budget limits the writes of --precondition=steady; give both".to_owned()));
         }
         let mut found = FoundTarget::look(&request)?;
-        let suite = suite(&request, found.writes)?;
+        let mut suite = suite(&request, found.writes)?;
+        // Usual sizes of log writes that zones do not take.
+        if let Some(multiple) =
+            found.zone_multiple().filter(|_| request.block_sizes.is_empty() && request.vary.is_empty())
+        {
+            suite.tests.retain(|test| test.block.is_multiple_of(multiple));
+        }
         found.fit(&suite, &request)?;
         let time = match (request.time, request.quick) {
             (Some(seconds), _) => Nanos::from_secs(seconds),

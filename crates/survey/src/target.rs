@@ -168,13 +168,19 @@ impl FoundTarget {
         Some(match self.writes {
             Writes::Allowed => format!(
                 "It is a zoned device with zones of {zone}: writes go to their write pointers, full zones are reset, \
-                 and reads stay below (zonemode=zbd)"
+                 and reads stay below (zonemode=zbd); writes have multiples of {} bytes",
+                direct_multiple(&self.paths)
             ),
             Writes::Forbidden => format!(
                 "It is a zoned device with zones of {zone}: zones that were never written are read as zeros without \
                  the medium; with --overwrite the survey writes them, by zones, and reads what it wrote"
             ),
         })
+    }
+
+    /// Zones that are written take multiples of this.
+    pub(crate) fn zone_multiple(&self) -> Option<u32> {
+        self.zone.filter(|_| self.writes == Writes::Allowed).map(|_| direct_multiple(&self.paths))
     }
 
     /// Bytes written before the first test, at least.
