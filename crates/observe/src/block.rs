@@ -7,7 +7,7 @@
 use crate::event::{Name, Op, Span, Thread};
 use crate::io::{Direction, Part};
 use measure::Nanos;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use sys::devices::identity::DeviceNumber;
 
@@ -103,18 +103,18 @@ pub(crate) struct Queued {
 /// All I/Os that are in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
-    bios: HashMap<BioId, Bio>,
+    bios: FxHashMap<BioId, Bio>,
     /// By device, in the order in which they were queued.
-    queues: HashMap<DeviceNumber, Vec<BioId>>,
-    requests: HashMap<DeviceNumber, Vec<Request>>,
+    queues: FxHashMap<DeviceNumber, Vec<BioId>>,
+    requests: FxHashMap<DeviceNumber, Vec<Request>>,
     links: Vec<Link>,
     /// The disk of each partition.
-    wholes: HashMap<DeviceNumber, DeviceNumber>,
+    wholes: FxHashMap<DeviceNumber, DeviceNumber>,
     next: u64,
 }
 
 impl Block {
-    pub(crate) fn new(wholes: HashMap<DeviceNumber, DeviceNumber>) -> Self {
+    pub(crate) fn new(wholes: FxHashMap<DeviceNumber, DeviceNumber>) -> Self {
         Block { wholes, ..Block::default() }
     }
 

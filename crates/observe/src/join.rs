@@ -10,7 +10,7 @@ use crate::event::{Event, Name, Thread, What};
 use crate::io::{Direction, Io, Part, Parts, Reach};
 use crate::requests::{Asks, Batch, NewRequest, Requests, Start};
 use measure::Nanos;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use sys::devices::identity::DeviceNumber;
 
@@ -23,7 +23,7 @@ pub(crate) enum Scope {
     /// Calls of watched threads.
     Calls,
     /// I/Os of the block layer on these devices: a disk with its partitions, or one partition.
-    Devices(HashSet<DeviceNumber>),
+    Devices(FxHashSet<DeviceNumber>),
 }
 
 /// Numbers of what is not an I/O, or not a whole one.
@@ -137,13 +137,13 @@ pub(crate) struct Joiner {
     scope: Scope,
     block: Block,
     /// Threads with a call, if they are in one.
-    calls: HashMap<Thread, Option<Open>>,
-    completed: HashMap<u32, Completed>,
-    commits: HashSet<Thread>,
+    calls: FxHashMap<Thread, Option<Open>>,
+    completed: FxHashMap<u32, Completed>,
+    commits: FxHashSet<Thread>,
     /// Where the next byte of a stream is, if that is known.
-    ends: HashMap<Stream, Option<u64>>,
+    ends: FxHashMap<Stream, Option<u64>>,
     /// Calls that hand over I/Os of unknown requests, by the I/O.
-    submitted: HashMap<BioId, &'static str>,
+    submitted: FxHashMap<BioId, &'static str>,
     pub(crate) requests: Requests,
     pub(crate) done: Vec<Io>,
     /// Descriptors that were closed, or are now of another file.
@@ -152,15 +152,15 @@ pub(crate) struct Joiner {
 }
 
 impl Joiner {
-    pub(crate) fn new(scope: Scope, wholes: HashMap<DeviceNumber, DeviceNumber>) -> Self {
+    pub(crate) fn new(scope: Scope, wholes: FxHashMap<DeviceNumber, DeviceNumber>) -> Self {
         Joiner {
             scope,
             block: Block::new(wholes),
-            calls: HashMap::new(),
-            completed: HashMap::new(),
-            commits: HashSet::new(),
-            ends: HashMap::new(),
-            submitted: HashMap::new(),
+            calls: FxHashMap::default(),
+            completed: FxHashMap::default(),
+            commits: FxHashSet::default(),
+            ends: FxHashMap::default(),
+            submitted: FxHashMap::default(),
             requests: Requests::default(),
             done: Vec::new(),
             closed: Vec::new(),

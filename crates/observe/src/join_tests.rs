@@ -51,7 +51,7 @@ fn wake(time: u64, by: Thread, thread: Thread) -> Event {
 }
 
 fn joined(events: &[Event]) -> Joiner {
-    let mut joiner = Joiner::new(Scope::Calls, HashMap::new());
+    let mut joiner = Joiner::new(Scope::Calls, FxHashMap::default());
     events.iter().for_each(|event| joiner.take(event));
     for io in &joiner.done {
         assert_eq!(io.parts.sum(), io.time, "the parts are not the whole: {io:?}");
@@ -677,8 +677,8 @@ fn a_page_fault_within_a_call_is_of_the_call() {
 #[test]
 fn a_partition_is_its_disk_and_a_device_has_the_ios_of_all() {
     let partition = DeviceNumber { major: 8, minor: 1 };
-    let scope = Scope::Devices(HashSet::from([partition]));
-    let mut joiner = Joiner::new(scope, HashMap::from([(partition, DISK)]));
+    let scope = Scope::Devices(FxHashSet::from_iter([partition]));
+    let mut joiner = Joiner::new(scope, FxHashMap::from_iter([(partition, DISK)]));
     let on_partition = Span { device: partition, ..span(2056, 8) };
     for event in [
         at(0, READER, What::Remap { to: on_partition, from: partition, from_sector: 8 }),

@@ -1,8 +1,9 @@
 //! Facts about processes from /proc: threads and children, what a descriptor is, limits of control groups.
 
 use crate::event::Thread;
+use rustc_hash::FxHashMap;
 use rustix::fs::OFlags;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use sys::devices::identity::{self, BlockDevice, DeviceNumber};
@@ -123,7 +124,7 @@ pub(crate) fn limits(thread: Thread) -> Vec<IoLimit> {
 }
 
 /// The disk of each partition.
-pub(crate) fn wholes() -> HashMap<DeviceNumber, DeviceNumber> {
+pub(crate) fn wholes() -> FxHashMap<DeviceNumber, DeviceNumber> {
     let disks = identity::all(Path::new("/")).unwrap_or_default();
     let of_disk = |disk: &BlockDevice| {
         let whole = disk.number();

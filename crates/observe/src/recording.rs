@@ -7,7 +7,8 @@ use crate::join::{Counts, Joiner, Scope, Stream};
 use crate::process::{self, Behind, OpenFile};
 use crate::tracefs::{Instance, Tracefs};
 use measure::Nanos;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::HashMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -95,13 +96,13 @@ enum Target {
 /// Facts about the threads of the I/Os.
 #[derive(Debug, Default)]
 struct Facts {
-    processes: HashMap<Thread, Option<u32>>,
-    behind: HashMap<Descriptor, Looked>,
+    processes: FxHashMap<Thread, Option<u32>>,
+    behind: FxHashMap<Descriptor, Looked>,
     files: Vec<Option<OpenFile>>,
-    limits: HashMap<Thread, Vec<IoLimit>>,
-    names: HashMap<Thread, String>,
+    limits: FxHashMap<Thread, Vec<IoLimit>>,
+    names: FxHashMap<Thread, String>,
     /// Threads of the kernel that take requests from a ring: whether it is of a watched process.
-    pollers: HashMap<Thread, bool>,
+    pollers: FxHashMap<Thread, bool>,
 }
 
 /// The file behind a descriptor, and when it was found.
@@ -134,7 +135,7 @@ pub struct Recording {
     /// Events that are too young.
     waiting: Vec<Event>,
     facts: Facts,
-    wholes: HashMap<DeviceNumber, DeviceNumber>,
+    wholes: FxHashMap<DeviceNumber, DeviceNumber>,
     ios: Vec<Io>,
     unknown: u64,
     /// True if this kernel has the events of the page cache.
@@ -216,7 +217,7 @@ impl Recording {
             if short.is_empty() { None } else { BlockDevice::of_link(&class) }
         };
         let device = device.ok_or_else(none)?;
-        let own: HashSet<DeviceNumber> =
+        let own: FxHashSet<DeviceNumber> =
             [&device].into_iter().chain(&device.partitions()).filter_map(BlockDevice::number).collect();
         let mut filtered = own.clone();
         let mut open = vec![device];
@@ -421,7 +422,7 @@ impl Recording {
             unclear: self.joiner.requests.unclear,
             missing: self.instances.iter_mut().flat_map(|instance| std::mem::take(&mut instance.missing)).collect(),
             limits: self.held_by,
-            names: self.facts.names,
+            names: self.facts.names.into_iter().collect(),
             processes: self.facts.processes.into_iter().filter_map(|(thread, of)| Some((thread, of?))).collect(),
             files: self.facts.files,
             begun: self.begun,

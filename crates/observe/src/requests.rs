@@ -9,7 +9,8 @@ use crate::calls::Call;
 use crate::event::{Op, Thread};
 use crate::io::{Direction, Io, Part, Parts, Reach};
 use measure::Nanos;
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use sys::devices::identity::DeviceNumber;
 
@@ -97,21 +98,21 @@ pub(crate) struct Requests {
     open: BTreeMap<Number, Request>,
     next: Number,
     /// By io_uring's number.
-    named: HashMap<u64, Number>,
+    named: FxHashMap<u64, Number>,
     /// The request that a thread hands over now.
-    current: HashMap<Thread, Number>,
+    current: FxHashMap<Thread, Number>,
     /// The first of the linked requests that a thread hands over: it goes first.
-    chains: HashMap<Thread, Number>,
-    owners: HashMap<BioId, Number>,
+    chains: FxHashMap<Thread, Number>,
+    owners: FxHashMap<BioId, Number>,
     /// Threads in a call that waits for completions.
-    waits: HashSet<Thread>,
+    waits: FxHashSet<Thread>,
     /// When they went on running.
-    ran: HashMap<Thread, Nanos>,
+    ran: FxHashMap<Thread, Nanos>,
     /// Complete, and their thread is in such a call.
-    ready: HashMap<Thread, Vec<Number>>,
+    ready: FxHashMap<Thread, Vec<Number>>,
     loose: VecDeque<Rc<Track>>,
     /// Device of the last I/O that a thread queued for a request: I/Os below it, of a loop device, are not of requests.
-    devices: HashMap<Thread, DeviceNumber>,
+    devices: FxHashMap<Thread, DeviceNumber>,
     pub(crate) done: Vec<Io>,
     /// Those that were complete before their thread asked.
     pub(crate) ended_before: u64,

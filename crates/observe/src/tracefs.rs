@@ -9,7 +9,7 @@ use crate::event::{Event, Layout, Of, PAUSES, SOURCES, Thread, What, device_word
 use crate::format::Format;
 use crate::page::PageLayout;
 use measure::Nanos;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -110,7 +110,7 @@ struct Buffer {
 pub(crate) struct Instance {
     path: PathBuf,
     buffers: Vec<Buffer>,
-    layouts: HashMap<u16, Layout>,
+    layouts: FxHashMap<u16, Layout>,
     layout: PageLayout,
     page: Vec<u8>,
     /// Events that this kernel has not.
@@ -143,7 +143,7 @@ impl Instance {
             Ok(layout) => Instance {
                 path,
                 buffers: Vec::new(),
-                layouts: HashMap::new(),
+                layouts: FxHashMap::default(),
                 layout,
                 page: Vec::new(),
                 missing: Vec::new(),
