@@ -46,7 +46,7 @@ help:
 	@echo '  make sanitize     unsafe code under AddressSanitizer and ThreadSanitizer (nightly); as root'
 	@echo '  make miri         unsafe code that needs no kernel, under Miri (nightly)'
 	@echo '  make test-r       Debian'\''s R reads surveys of a disk and of a loop device (installs r-base-core); as root'
-	@echo '  make programs     the logs of the real etcd and PostgreSQL under strace against plumb ask (installs both); as root'
+	@echo '  make programs     etcd, PostgreSQL, SQLite and RocksDB under strace against plumb ask and plumb why (installs them); as root'
 	@echo '  make mpi          plumb cluster --mpi under Open MPI and MPICH of Debian and PyPI and under Slurm, what is killed and stopped;'
 	@echo '                    installs them; 4 min; as root'
 	@echo '  make cluster      plumb cluster by ssh and MPI in network namespaces, and 256 simulated members; 4 min; as root'
@@ -211,7 +211,7 @@ test-r:
 
 # Not in the gate: the two servers with what they need take 80 MB and minutes to install.
 programs:
-	@tools/oracles etcd-server etcd-client postgresql
+	@tools/oracles etcd-server etcd-client postgresql sqlite3 rocksdb-tools
 	$(CASES) programs:: -- --ignored
 
 # Kept in the target directory: it takes minutes to compile, once. Advisories come from github.com.

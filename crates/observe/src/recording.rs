@@ -1,6 +1,7 @@
 //! A recording: two instances of tracefs, one of the watched threads and one of the block layer, read into I/Os.
 
 use crate::ObserveError;
+use crate::calls::{Call, Does};
 use crate::event::{Event, PAGE_CACHE, Thread, What};
 use crate::io::{Direction, Io, Part, Reach};
 use crate::join::{Counts, Joiner, Scope, Stream};
@@ -9,6 +10,7 @@ use crate::tracefs::{Instance, Tracefs};
 use measure::Nanos;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -98,6 +100,8 @@ enum Target {
 struct Facts {
     processes: FxHashMap<Thread, Option<u32>>,
     behind: FxHashMap<Descriptor, Looked>,
+    /// Closes that were read, and are not joined yet: until then /proc has another file, or none.
+    closing: FxHashMap<Descriptor, u32>,
     files: Vec<Option<OpenFile>>,
     limits: FxHashMap<Thread, Vec<IoLimit>>,
     names: FxHashMap<Thread, String>,
@@ -307,8 +311,14 @@ impl Recording {
     }
 
     fn read(&mut self) -> Result<(), ObserveError> {
+        let known = self.waiting.len();
         for instance in &mut self.instances {
             instance.read(&mut self.waiting)?;
+        }
+        for event in &self.waiting[known..] {
+            if let What::Enter { call: Call { does: Does::Close, .. }, descriptor: Some(descriptor), .. } = event.what {
+                self.facts.closes(Stream { thread: event.thread, descriptor });
+            }
         }
         // Events of one time and processor keep their order.
         self.waiting.sort_by_key(|event| event.time);
@@ -454,6 +464,9 @@ impl Facts {
         if let Some(known) = self.behind.get(&key) {
             return *known;
         }
+        if self.closing.contains_key(&key) {
+            return gone;
+        }
         let found = match process::behind(process, number) {
             Behind::Storage(file) => {
                 self.files.push(Some(file));
@@ -466,10 +479,23 @@ impl Facts {
         found
     }
 
+    /// A descriptor will be closed by an event that is read.
+    fn closes(&mut self, stream: Stream) {
+        let Some(process) = self.process(stream.thread) else { return };
+        *self.closing.entry(Descriptor { process, number: stream.descriptor }).or_default() += 1;
+    }
+
     /// A descriptor was closed: what is behind it now is another file, and may be what was found.
     fn close(&mut self, stream: Stream, at: Nanos) {
         let Some(process) = self.process(stream.thread) else { return };
-        let found = self.behind.remove(&Descriptor { process, number: stream.descriptor });
+        let key = Descriptor { process, number: stream.descriptor };
+        if let Entry::Occupied(mut left) = self.closing.entry(key) {
+            *left.get_mut() -= 1;
+            if *left.get() == 0 {
+                left.remove();
+            }
+        }
+        let found = self.behind.remove(&key);
         if let Some(Looked { file: Some(file), .. }) = found.filter(|found| at < found.at) {
             self.files[file] = None;
         }

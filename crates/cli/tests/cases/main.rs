@@ -32,6 +32,7 @@ mod paragraphs;
 mod programs;
 mod r;
 mod seeds;
+mod seen;
 mod servers;
 mod soak;
 mod store;
@@ -52,6 +53,7 @@ fn main() -> std::process::ExitCode {
         soak::groups(),
         load::groups(),
         programs::groups(),
+        seen::groups(),
         mpi::groups(),
         orders::groups(),
         members::groups(),

@@ -181,7 +181,7 @@ fn traced(place: &Path, user: &[&str], program: &str, words: &[String]) -> Child
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-fn wait_for(server: &mut Child, ready: impl Fn() -> Command) {
+pub(super) fn wait_for(server: &mut Child, ready: impl Fn() -> Command) {
     let until = Instant::now() + PATIENCE;
     while !ready().stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success() {
         assert!(server.try_wait().unwrap().is_none() && Instant::now() < until, "the server does not begin");
@@ -189,13 +189,17 @@ fn wait_for(server: &mut Child, ready: impl Fn() -> Command) {
     }
 }
 
-/// Ends a server as its documentation says: SIGINT.
+/// Asks a server to end as its documentation says: SIGINT.
+pub(super) fn ended(server: &Child) {
+    rustix::process::kill_process(rustix::process::Pid::from_child(server), rustix::process::Signal::INT).unwrap();
+}
+
 fn stop(mut server: Child) {
-    rustix::process::kill_process(rustix::process::Pid::from_child(&server), rustix::process::Signal::INT).unwrap();
+    ended(&server);
     server.wait().unwrap();
 }
 
-fn run(command: &mut Command) -> Output {
+pub(super) fn run(command: &mut Command) -> Output {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     output
@@ -206,6 +210,6 @@ fn read(path: &Path) -> String {
 }
 
 /// A port that no one listens on now.
-fn free_port() -> u16 {
+pub(super) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

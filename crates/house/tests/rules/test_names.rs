@@ -14,6 +14,7 @@ const START_THEMSELVES: &[&str] = &[
     "crates/cli/tests/cases/members.rs",
     "crates/cli/tests/cases/mpi.rs",
     "crates/cli/tests/cases/programs.rs",
+    "crates/cli/tests/cases/seen.rs",
     "crates/cli/tests/cases/soak/case.rs",
     "crates/cli/tests/python.rs",
     "crates/cli/tests/sessions.rs",
