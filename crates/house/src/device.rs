@@ -45,8 +45,19 @@ impl LoopDevice {
         Self::over(file, &["--direct-io=on"])
     }
 
+    /// Creates a device over a file that is there, of a file system that removes none.
+    ///
+    /// # Errors
+    /// The kernel provides no loop device, or does not take the file.
+    pub fn of_file(file: &Path) -> io::Result<Self> {
+        Self::attach(tempfile::TempPath::try_from_path(file)?, &[])
+    }
+
     fn over(file: tempfile::NamedTempFile, options: &[&str]) -> io::Result<Self> {
-        let backing = file.into_temp_path();
+        Self::attach(file.into_temp_path(), options)
+    }
+
+    fn attach(backing: tempfile::TempPath, options: &[&str]) -> io::Result<Self> {
         let output = Command::new("losetup").args(["--find", "--show"]).args(options).arg(&backing).output()?;
         if !output.status.success() {
             return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()));

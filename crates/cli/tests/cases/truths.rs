@@ -6,6 +6,7 @@
 //! that of the burner: what else runs takes processors.
 
 use crate::context::{PLUMB, place, plumb};
+use crate::faults::SlowFuse;
 use house::{Cases, Group, LoopDevice, Mounted, Place, Process, Run};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -31,7 +32,7 @@ struct Truth {
     run: fn() -> Largest,
 }
 
-const TRUTHS: [Truth; 12] = [
+const TRUTHS: [Truth; 13] = [
     Truth { name: "cache", planted: &["cache"], run: cached },
     Truth { name: "throttle", planted: &["throttle"], run: throttled },
     Truth { name: "throttle of a ring", planted: &["throttle"], run: throttled_ring },
@@ -43,11 +44,12 @@ const TRUTHS: [Truth; 12] = [
     Truth { name: "log of xfs", planted: &["journal"], run: logged },
     Truth { name: "dirty limit", planted: &["dirty limit"], run: dirty },
     Truth { name: "tags", planted: &["tags", "scheduler"], run: flooded },
+    Truth { name: "device", planted: &["device"], run: late },
     Truth { name: "clean", planted: &[], run: clean },
 ];
 
 /// Rows of a second or two for the gate; `why::` has cache, throttle and clean ones.
-const SHORT: [&str; 4] = ["throttle of a ring", "lock", "dirty limit", "tags"];
+const SHORT: [&str; 5] = ["throttle of a ring", "lock", "dirty limit", "tags", "device"];
 
 pub(super) fn groups() -> Vec<Cases> {
     let mut cases = Cases::new("truths", 1).on_request("table", table);
@@ -179,6 +181,16 @@ fn clean() -> Largest {
     let place = place();
     let disk = Disk::new(&place);
     of(&place, recorded(&place, &disk.reads(1000)), "read")
+}
+
+/// A disk that now and then is late: each 50th read takes 20 ms.
+fn late() -> Largest {
+    let place = place();
+    let point = place.path().join("fuse");
+    let late = SlowFuse::mount_each(&point, 50, Duration::from_millis(20)).unwrap();
+    let device = LoopDevice::of_file(Path::new(&late.file())).unwrap();
+    let job = format!("{PLUMB} fio --name=a --ioengine=psync --rw=randread --bs=4k --direct=1 --norandommap");
+    of(&place, recorded(&place, &format!("{job} --filename={} --number_ios=1000", device.path().display())), "read")
 }
 
 fn throttled() -> Largest {

@@ -44,8 +44,8 @@ pub(super) enum Answer {
     /// This number of bytes, and no more.
     Short(usize),
     Late(Duration),
-    /// At every I/O of the kind.
-    EachLate(Duration),
+    /// At every I/O of the kind whose number this divides.
+    EachLate(u64, Duration),
 }
 
 /// At which I/O of a kind, counted from 1, what happens.
@@ -95,12 +95,16 @@ impl Fuse {
     }
 }
 
-/// The same file system, each of whose reads takes a time.
+/// The same file system, whose reads take a time: each, or each of some.
 pub(crate) struct SlowFuse(Fuse);
 
 impl SlowFuse {
     pub(crate) fn mount(point: &Path, time: Duration) -> Result<SlowFuse, String> {
-        Fuse::mount_at(point.to_path_buf(), at(ask::READ, 0, Answer::EachLate(time))).map(SlowFuse)
+        SlowFuse::mount_each(point, 1, time)
+    }
+
+    pub(crate) fn mount_each(point: &Path, of: u64, time: Duration) -> Result<SlowFuse, String> {
+        Fuse::mount_at(point.to_path_buf(), at(ask::READ, 0, Answer::EachLate(of, time))).map(SlowFuse)
     }
 
     pub(crate) fn file(&self) -> String {
@@ -171,7 +175,8 @@ impl Server {
         if call == self.script.call {
             self.seen += 1;
             match self.script.answer {
-                Answer::EachLate(time) => std::thread::sleep(time),
+                Answer::EachLate(of, time) if self.seen.is_multiple_of(of) => std::thread::sleep(time),
+                Answer::EachLate(..) => {}
                 _ if self.seen != self.script.at => {}
                 Answer::Error(errno) => return Err(errno),
                 Answer::Short(bytes) => most = bytes,
