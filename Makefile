@@ -51,7 +51,7 @@ help:
 	@echo '                    installs them; 4 min; as root'
 	@echo '  make cluster      plumb cluster by ssh and MPI in network namespaces, and 256 simulated members; 4 min; as root'
 	@echo '  make metrics      promtool, Prometheus, node_exporter and a receiver of OTLP read plumb'\''s metrics'
-	@echo '  make packages     lintian, rpmlint, fresh roots, aarch64 under qemu-user and more against what make dist left; as root'
+	@echo '  make packages     lintian, rpmlint, fresh roots, aarch64 in a guest and more against what make dist left; as root'
 	@echo '  make packages-again   the same commit compiled in another directory: the same bytes?'
 	@echo '  make deny         known weaknesses, licences and sources of the dependencies (builds cargo-deny once)'
 	@echo '  make fuzz         FUZZ_SECONDS (600) of processor time per reader of foreign bytes, or READERS="iolog" alone'
