@@ -2,7 +2,7 @@
 
 use super::steer;
 use crate::fio::group::{Divisor, Group, RowPart, percent_of_group, shown};
-use crate::fio::text::{mean_of, version_line};
+use crate::fio::text::{each_once, mean_of, version_line};
 use crate::fio::{group, percent_rows};
 use crate::{View, local_time};
 use measure::Histogram;
@@ -211,15 +211,7 @@ fn write_percentiles(object: &mut Map<String, Value>, histogram: &Histogram, per
 
 /// The entries of devices and of the devices below them.
 pub(super) fn disk_entries(devices: &[DeviceUsage]) -> Vec<Value> {
-    let mut entries = Vec::new();
-    devices.iter().for_each(|device| push_disk(&mut entries, device));
-    entries
-}
-
-/// Appends a device and the devices below it.
-fn push_disk(entries: &mut Vec<Value>, device: &DeviceUsage) {
-    entries.push(disk(device));
-    device.members.iter().for_each(|member| push_disk(entries, member));
+    each_once(devices).into_iter().map(disk).collect()
 }
 
 fn disk(device: &DeviceUsage) -> Value {

@@ -2,7 +2,7 @@
 
 use super::{PERCENTILE_PLACES, UNUSED_PLACE};
 use crate::fio::group::{Divisor, Group, RowPart, percent_of_group, shown};
-use crate::fio::text::{cpu_percent, version_line};
+use crate::fio::text::{cpu_percent, each_once, version_line};
 use crate::fio::{group, percent_rows};
 use crate::printable;
 use fio::TerseVersion;
@@ -23,7 +23,7 @@ pub fn write(result: &RunResult, version: TerseVersion) -> String {
         }
         write_row(&mut line, row, &groups, version);
         if version > TerseVersion::V2 {
-            result.devices.iter().for_each(|device| write_disk(&mut line, device));
+            each_once(&result.devices).into_iter().for_each(|device| write_disk(&mut line, device));
         }
         if row.style.shows_errors {
             line.push(row.forgiven_errors);
@@ -155,5 +155,4 @@ fn write_disk(line: &mut Line, device: &DeviceUsage) {
     }
     line.push(device.in_queue_ms);
     line.push(format_args!("{:.2}%", device.utilisation_percent().unwrap_or(0.0)));
-    device.members.iter().for_each(|member| write_disk(line, member));
 }

@@ -106,20 +106,29 @@ fn write_disks(text: &mut String, devices: &[DeviceUsage]) {
         return;
     }
     text.push_str("\nDisk stats (read/write):\n");
-    for device in devices {
+    for device in each_once(devices) {
         write_device(text, device);
     }
 }
 
-/// Writes the line of a device and those of the devices below it.
+/// The devices with those below them, each once: those of a run are in the list, too.
+pub(crate) fn each_once(devices: &[DeviceUsage]) -> Vec<&DeviceUsage> {
+    fn add<'a>(found: &mut Vec<&'a DeviceUsage>, device: &'a DeviceUsage) {
+        if !found.iter().any(|known| known.name == device.name) {
+            found.push(device);
+            device.members.iter().for_each(|member| add(found, member));
+        }
+    }
+    let mut found = Vec::new();
+    devices.iter().for_each(|device| add(&mut found, device));
+    found
+}
+
 fn write_device(text: &mut String, device: &DeviceUsage) {
     let _ = match mean_of(&device.members) {
         None => writeln!(text, "  {}: {}", device.name, usage(device, OWN)),
         Some(mean) => writeln!(text, "    {}: {}, {}", device.name, usage(device, OWN), usage(&mean, MEAN)),
     };
-    for member in &device.members {
-        write_device(text, member);
-    }
 }
 
 /// Prefix of `ios` and the other keys, and of `sectors`.
@@ -183,7 +192,8 @@ mod tests {
         let stacked = DeviceUsage { members: below, ..disk("dm-7", 39_320, 314_560, 99.82) };
         let top = DeviceUsage { members: vec![stacked], ..disk("dm-31", 1, 8, 1.0) };
         let mut text = String::new();
-        write_disks(&mut text, &[top]);
+        // As a run has them: a disk is below a stacked device, and for itself.
+        write_disks(&mut text, &[top, disk("sdao", 3, 24, 0.32)]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[..2], ["", "Disk stats (read/write):"]);
         assert!(lines[2].starts_with("    dm-31: ios=1/56, sectors=8/448, "), "{}", lines[2]);
