@@ -61,6 +61,18 @@ pub enum KeepsFiles {
     WhenOffloaded,
 }
 
+/// Condition under which an engine gives the I/Os of its queue to the device in their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeepsOrder {
+    /// Never.
+    #[default]
+    Never,
+    /// Always.
+    Always,
+    /// While the device takes each I/O at once and whole: the kernel gives the others to threads.
+    TakenAtOnce,
+}
+
 /// Capabilities and requirements of an engine. Parsing, planning and checks use these, never the engine's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
@@ -76,8 +88,8 @@ pub struct Capabilities {
     pub virtual_time: bool,
     /// Does the I/Os of a file one after another, whatever the depth is.
     pub one_per_file: bool,
-    /// Gives the I/Os of its queue to the device in their order.
-    pub keeps_order: bool,
+    /// When it gives the I/Os of its queue to the device in their order.
+    pub keeps_order: KeepsOrder,
     /// Supports untorn writes (RWF_ATOMIC).
     pub atomic_writes: bool,
     /// Sends commands to the device directly, without the checks of the block layer and file systems.
@@ -110,7 +122,7 @@ impl Capabilities {
             trim: false,
             virtual_time: false,
             one_per_file: false,
-            keeps_order: false,
+            keeps_order: KeepsOrder::Never,
             atomic_writes: false,
             raw_commands: false,
             places_writes: false,

@@ -21,7 +21,7 @@ mod verify;
 mod workload;
 
 pub use buffers::{BufferPlan, Fill, Memory, PlacedBytes, PlacedCheck, WorkingSet};
-pub use engine::{Capabilities, DEFAULT_ENGINE, EngineOptions, EngineSpec, KeepsFiles, Submission, Work};
+pub use engine::{Capabilities, DEFAULT_ENGINE, EngineOptions, EngineSpec, KeepsFiles, KeepsOrder, Submission, Work};
 pub use files::{
     AccessAdvice, Allocate, Extent, FileHandling, FileLock, FilePlan, FileService, FileType, LaidOutBy, Part, SyncMode,
     WriteHint,

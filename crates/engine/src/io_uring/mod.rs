@@ -21,7 +21,7 @@ use crate::psync::Psync;
 use measure::{Nanos, SystemClock};
 pub(crate) use nothing::{Nops, Timeouts};
 use plan::option::{Effect, Kind, OptionSpec};
-use plan::{Capabilities, EngineOptions, EngineSpec, KeepsFiles, options};
+use plan::{Capabilities, EngineOptions, EngineSpec, KeepsFiles, KeepsOrder, options};
 use ring::Ring;
 use settings::TaskWork;
 pub(crate) use shared_ring::SharedRing;
@@ -55,7 +55,7 @@ impl Engine for IoUring {
         help: "Linux io_uring: submission and completion rings shared with the kernel",
         capabilities: Capabilities {
             atomic_writes: true,
-            keeps_order: true,
+            keeps_order: KeepsOrder::TakenAtOnce,
             keeps_files: KeepsFiles::WithOption("registerfiles"),
             one_queue_options: &["cmdprio_percentage", "cmdprio_bssplit", "sqthread_poll"],
             shares_queue: true,

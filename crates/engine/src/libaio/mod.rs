@@ -10,7 +10,7 @@ use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slo
 use crate::priority::{PRIORITY_OPTIONS, Priorities};
 use measure::{Nanos, SystemClock};
 use plan::option::{Effect, OptionSpec};
-use plan::{Capabilities, EngineSpec, Submission, Work, options};
+use plan::{Capabilities, EngineSpec, KeepsOrder, Submission, Work, options};
 use ring::{Context, Event, HAS_PRIORITY, Iocb, PREAD, PREADV, PWRITE, PWRITEV};
 use std::cell::UnsafeCell;
 use std::os::fd::RawFd;
@@ -60,7 +60,7 @@ impl Engine for Libaio {
         help: "Linux native asynchronous I/O (io_submit(2), io_getevents(2)); queues only with direct I/O",
         capabilities: Capabilities {
             atomic_writes: true,
-            keeps_order: true,
+            keeps_order: KeepsOrder::Always,
             one_queue_options: &["cmdprio_percentage", "cmdprio_bssplit"],
             ..ASYNCHRONOUS
         },

@@ -6,7 +6,7 @@ use crate::RunError;
 use crate::files::PlannedFile;
 use load::{DeviceZone, Region, SharedWords, SharedZones, WriteOrder, ZoneKind, ZonedDevice};
 use measure::Direction;
-use plan::{WorkerPlan, ZonePlan, Zoned};
+use plan::{JobPlan, KeepsOrder, WorkerPlan, ZonePlan, Zoned};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -66,6 +66,8 @@ struct Needs {
     written: Option<(usize, Range<u64>)>,
     /// The largest of the smallest blocks that are written there, and its worker.
     block: Option<(u64, usize)>,
+    /// I/Os that all workers may have in flight there.
+    in_flight: u64,
 }
 
 /// A worker's place among the zones of a file: index of the worker and of the file, and the zones' key.
@@ -96,22 +98,40 @@ pub(crate) fn share(
             Some(path) => needs.map_device(workers, path, key.1, root)?,
             None => needs.map(key.1)?,
         };
-        found.insert(key, shared);
+        let device = needs.device.as_ref().and_then(|path| BlockDevice::under(root, path).ok().flatten());
+        found.insert(key, (shared, needs.in_flight, device));
     }
     let mut shared: Vec<Vec<_>> = files.iter().map(|files| vec![None; files.len()]).collect();
     for (worker, file, key) in places {
-        let job = workers[worker].job;
-        let kept = engine::spec(job.engine).is_some_and(|engine| engine.capabilities.keeps_order) && !job.depth.offload;
-        let order = if kept { WriteOrder::Kept } else { WriteOrder::Any };
-        shared[worker][file] = found.get(&key).map(|zones| zones.ordered(order));
+        shared[worker][file] = found.get(&key).map(|(zones, in_flight, device)| {
+            let is_kept = keeps_order(workers[worker].job, *in_flight, device.as_ref());
+            zones.ordered(if is_kept { WriteOrder::Kept } else { WriteOrder::Any })
+        });
     }
     Ok(shared)
+}
+
+/// True if the job's writes of a zone arrive in the order in which they are handed over.
+fn keeps_order(job: &JobPlan, in_flight: u64, device: Option<&BlockDevice>) -> bool {
+    let is_taken = |device: &BlockDevice| {
+        let block = u64::from(job.load.block_size.write.largest());
+        let most = device.max_sectors_kib().map_or(u64::MAX, |most| most.saturating_mul(1024));
+        block <= most && in_flight <= device.queue_requests().unwrap_or(u64::MAX)
+    };
+    let keeps = engine::spec(job.engine).map(|engine| engine.capabilities.keeps_order).unwrap_or_default();
+    !job.depth.offload
+        && match keeps {
+            KeepsOrder::Never => false,
+            KeepsOrder::Always => true,
+            KeepsOrder::TakenAtOnce => device.is_none_or(is_taken),
+        }
 }
 
 impl Needs {
     fn add(&mut self, index: usize, worker: &WorkerPlan<'_>, zoned: &Zoned, file: &PlannedFile) {
         let region = file.region;
         self.end = self.end.max(region.end);
+        self.in_flight += u64::from(worker.job.depth.depth);
         if file.zone_size.is_some() {
             self.device.get_or_insert_with(|| file.path.clone());
             if worker.job.load.mix.contains(Direction::Write) {
