@@ -324,8 +324,22 @@ impl Block {
         let holds = |bio: &Bio| bio.span.op == to.op && bio.span.sector <= from_sector && from_sector < bio.span.end();
         let parents = if from == device { Vec::new() } else { self.matching(from, holds) };
         if let Some(parent) = parents.first().copied() {
+            self.held(parent);
             self.mark(parent, at, Part::Stack);
             self.links.push(Link { device, sector: to.sector, parent });
+        }
+    }
+
+    /// A stacked device sends an I/O on: until now it held it, and no queue did (dm-delay, dm-crypt).
+    fn held(&mut self, id: BioId) {
+        let Some(queued) = self.bios.get(&id).map(|bio| bio.queued) else { return };
+        let mut next = Some(id);
+        while let Some(bio) = next.and_then(|id| self.bios.get_mut(&id)) {
+            match bio.marks.last_mut() {
+                Some(mark) if mark.part == Part::Tags && mark.at == queued => mark.part = Part::Stack,
+                _ => {}
+            }
+            next = bio.parent;
         }
     }
 
