@@ -10,6 +10,7 @@ mod machines;
 mod network;
 mod power;
 mod rows;
+mod why;
 mod zones;
 
 use crate::context::PLUMB;

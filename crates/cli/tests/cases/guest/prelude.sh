@@ -218,6 +218,45 @@ zone_files() {
     modprobe zonefs
     mount -t zonefs "$dev" /mnt
 }
+
+# groups: the control groups of version 2, with limits of I/O.
+groups() {
+    mkdir -p /tmp/cgroup
+    mountpoint -q /tmp/cgroup || mount -t cgroup2 none /tmp/cgroup
+    echo +io >/tmp/cgroup/cgroup.subtree_control
+}
+
+# into_group NAME: what follows runs in this control group.
+into_group() {
+    mkdir -p "/tmp/cgroup/$1"
+    echo $BASHPID >"/tmp/cgroup/$1/cgroup.procs"
+}
+
+out_of_group() {
+    echo $BASHPID >/tmp/cgroup/cgroup.procs
+}
+
+# parts_of DEVICE PART NANOSECONDS: records reads of the device; whether they spend nine tenths of their time in this part,
+# and at p50 this time, up to a quarter more: the processors of the guest are slow.
+parts_of() {
+    plumb why --json -o /tmp/why.json -- /dev/shm/ours/plumb fio --name=a --ioengine=psync --rw=randread --bs=4k \
+        --direct=1 --filename="$1" --number_ios=300 --minimal >/tmp/out 2>&1 || cat /tmp/out
+    python3 - "$2" "$3" <<'END'
+import json, sys
+part, time = sys.argv[1], int(sys.argv[2])
+answer = json.load(open("/tmp/why.json"))
+reads = [group for group in answer["groups"] if group["direction"] == "read" and group["reach"] == "call"]
+group = max(reads, key=lambda group: group["count"])
+parts, middle = group["parts_ns"], group["middle"]
+share = parts[part] / sum(parts.values())
+each = middle["parts_ns"][part] / middle["count"]
+right = share >= 0.9 and (time == 0 or time <= each <= 1.25 * time)
+print(f"{group['count']} reads: {part} {share:.1%} of the time, {each / 1e6:.3f} ms at p50")
+print("as planted" if right else json.dumps(parts))
+END
+    out_of_group
+}
+
 # A scheme of placement: the first half of 1 MiB by handle 2, the other by 5.
 printf '0, 524288, 2\n524288, 1048576, 5\n' >/tmp/scheme
 

@@ -33,7 +33,7 @@ fn seeds() -> Vec<Row> {
             "own=$(plumb survey --overwrite x $dev 2>&1 | sed -n 's/.*this one is \\([^ ]*\\).*/\\1/p'); \
              plumb survey --quick --time 1 --tests randread,write --users 1 --overwrite $own $dev -o /tmp/s.json \
              2>&1; echo \"status $?\"",
-            &["is a zoned device with zones of 4 MiB: writes go to their write pointers", "status 0"],
+            &["It is a zoned device with zones of 4 MiB", "status 0"],
         ));
     }
     rows
@@ -100,7 +100,7 @@ fn stacks() -> Vec<Row> {
             "multipath::mapped",
             "modprobe -a dm_multipath dm_round_robin; for at in 1 2 3 4; do \
              dmsetup create path$at --table \"0 65536 linear $dev 0\"; done; \
-             dmsetup create four -u mpath-x --table \"0 65536 multipath 0 0 1 1 round-robin 0 4 1 /dev/mapper/path1 1 \
+             dmsetup create four -u mpath-x --table \"0 65536 multipath 2 queue_mode bio 0 1 1 round-robin 0 4 1 /dev/mapper/path1 1 \
              /dev/mapper/path2 1 /dev/mapper/path3 1 /dev/mapper/path4 1\"; \
              plumb fio --name=a --filename=/dev/mapper/four --rw=read --bs=4k --direct=1 --size=1m | \
              grep -c 'dm-[0-9]*: ios=64/0'; dmsetup remove four; dmsetup remove path1 path2 path3 path4",
