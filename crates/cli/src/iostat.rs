@@ -4,9 +4,15 @@
 //! and layout to `formats::iostat`.
 
 use crate::failure::Failure;
+use crate::latency::Latency;
 use crate::output::Output;
-use formats::iostat::{Colours, Columns, Host, Layout, Naming, Report, Spelling, Thresholds, Unit, json, text};
-use monitor::iostat::{self, Command, Flag, IostatError, Request, Sampling};
+use crate::output::Verbosity;
+use formats::iostat::{
+    Colours, Columns, Host, Latencies, Layout, NamedLatency, Naming, Report, Spelling, Thresholds, Unit, json, text,
+};
+use model::DeviceActivity;
+use monitor::iostat::{self, Command, Difference, Flag, IostatError, Request, Sampling};
+use observe::LatencyInterval;
 use std::ffi::{CStr, OsString};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -33,7 +39,15 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     };
     let source = Source::under(root);
     request.check(source.sample(0).unwrap_or(Path::new("/"))).map_err(mistake)?;
-    show(&request, &source, &surroundings)
+    if request.has(Flag::Latency) && surroundings.root.is_some() {
+        return Err(Failure::new("iostat: --latency is measured on this machine: unset PLUMB_ROOT"));
+    }
+    let mut latency = request.has(Flag::Latency).then(|| Latency::prepare(request.names_devices())).transpose()?;
+    let status = show(&request, &source, &surroundings, latency.as_mut())?;
+    if let Some(latency) = latency {
+        Verbosity::Usual.remark(&format!("plumb: iostat: {}", latency.cost()));
+    }
+    Ok(status)
 }
 
 /// The source of samples: a live system or a recording.
@@ -61,7 +75,12 @@ impl Source {
     }
 }
 
-fn show(request: &Request, source: &Source, surroundings: &Surroundings) -> Result<u8, Failure> {
+fn show(
+    request: &Request,
+    source: &Source,
+    surroundings: &Surroundings,
+    mut latency: Option<&mut Latency>,
+) -> Result<u8, Failure> {
     let signals = sys::processes::signals::Watch::begin().map_err(|error| Failure::new(format!("iostat: {error}")))?;
     let layout = layout(request, surroundings);
     let mut output = Output::stdout();
@@ -73,11 +92,15 @@ fn show(request: &Request, source: &Source, surroundings: &Surroundings) -> Resu
     for number in 0_u64.. {
         let Some(root) = source.sample(number) else { break };
         let difference = sampling.next(root, request).map_err(|error| Failure::new(format!("iostat: {error}")))?;
+        let names = difference.kernel_names.iter().flatten();
+        let taken = latency.as_mut().map(|latency| latency.next(names)).transpose()?.flatten();
         if number == 0 && request.has(Flag::SkipFirst) && request.interval.is_some() {
             // sysstat 12.8 has no second empty line here.
             output.write(if request.has(Flag::NewLook) { "" } else { "\n" })?;
         } else {
+            let latency = taken.map(|taken| latencies(&taken, &difference));
             let report = Report {
+                latency,
                 moment: request.has(Flag::Time).then(|| surroundings.now(surroundings.formats[1])),
                 cpu: request.has(Flag::Cpu).then_some(difference.cpu),
                 devices: request.has(Flag::Devices).then_some(difference.devices),
@@ -105,6 +128,16 @@ fn show(request: &Request, source: &Source, surroundings: &Surroundings) -> Resu
         output.write(&(end.to_owned() + json::TAIL))?;
     }
     Ok(0)
+}
+
+/// The latencies of the devices that are shown, under the names that they are shown by.
+fn latencies(taken: &LatencyInterval, difference: &Difference) -> Latencies {
+    let of_device = |(activity, name): (&DeviceActivity, &Option<String>)| {
+        let latency = taken.of(name.as_ref()?)?;
+        Some(NamedLatency { name: activity.name.clone(), latency })
+    };
+    let devices = difference.devices.iter().zip(&difference.kernel_names).filter_map(of_device).collect();
+    Latencies { devices, lost: taken.lost, forgotten: taken.forgotten }
 }
 
 /// The reason why a wait ended.

@@ -22,6 +22,7 @@ mod grade;
 mod input;
 mod iostat;
 mod iozone;
+mod latency;
 mod members;
 mod native;
 mod network;

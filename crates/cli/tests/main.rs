@@ -15,6 +15,7 @@ mod compare;
 mod context;
 mod corpus;
 mod cost;
+mod device_latency;
 mod documents;
 mod durable;
 mod effects;

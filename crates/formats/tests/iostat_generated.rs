@@ -63,6 +63,7 @@ impl Random {
             moment: moment.map(str::to_owned),
             cpu: self.of(&[Some(cpu), None]),
             devices: Some((0..=self.next() % 3).map(|number| self.device(usize::try_from(number).unwrap())).collect()),
+            latency: None,
         }
     }
 

@@ -8,6 +8,7 @@ mod blocks;
 mod calibration;
 mod columns;
 mod device;
+mod device_latency;
 mod gathered;
 mod job;
 mod kinds;
@@ -26,6 +27,7 @@ pub use blocks::BlockLives;
 pub use calibration::{Calibration, ErrorBar, Span};
 pub use columns::{Cell, MEASURED_COLUMNS, MeasuredColumn, RowOfCells, measured_column};
 pub use device::{CpuActivity, DeviceActivity, DeviceUsage, FlushActivity, OperationActivity};
+pub use device_latency::{DeviceLatency, LatencyPercentiles, OperationLatency};
 pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics,
     MeasuredPart, PassMark, PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult, WalkedWrites,

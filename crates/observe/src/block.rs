@@ -58,12 +58,24 @@ impl Track {
     }
 }
 
+/// An I/O that is done at its device, which may be below another one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) span: Span,
+    pub(crate) queued: Nanos,
+    /// When the driver got it; `None` on a device without requests.
+    pub(crate) issued: Option<Nanos>,
+    pub(crate) done: Nanos,
+}
+
 #[derive(Debug)]
 struct Bio {
     span: Span,
     by: Thread,
     name: Name,
     queued: Nanos,
+    /// When its own device's driver got the first of it.
+    issued: Option<Nanos>,
     marks: Vec<Mark>,
     parent: Option<BioId>,
     /// True if it goes on below under another device, with no event for its own end.
@@ -109,11 +121,18 @@ pub(crate) struct Block {
     requests: FxHashMap<DeviceNumber, Vec<Request>>,
     links: Vec<Link>,
     /// The disk of each partition.
-    wholes: FxHashMap<DeviceNumber, DeviceNumber>,
+    pub(crate) wholes: FxHashMap<DeviceNumber, DeviceNumber>,
     next: u64,
+    /// I/Os that are done, of all devices of a stack; `None` if they are not wanted.
+    pub(crate) ended: Option<Vec<Ended>>,
 }
 
 impl Block {
+    /// One that keeps how its I/Os ended, for its user to take.
+    pub(crate) fn with_ends(wholes: FxHashMap<DeviceNumber, DeviceNumber>) -> Self {
+        Block { ended: Some(Vec::new()), ..Self::new(wholes) }
+    }
+
     pub(crate) fn new(wholes: FxHashMap<DeviceNumber, DeviceNumber>) -> Self {
         Block { wholes, ..Block::default() }
     }
@@ -134,6 +153,7 @@ impl Block {
             by,
             name,
             queued: at,
+            issued: None,
             marks: Vec::with_capacity(3),
             parent,
             has_moved: false,
@@ -215,6 +235,7 @@ impl Block {
             if let Some(bio) = self.bios.get_mut(&id) {
                 bio.unissued -= own.overlap(&span);
                 bio.in_driver += 1;
+                bio.issued.get_or_insert(at);
             }
             self.mark(id, at, Part::Device);
         }
@@ -238,6 +259,7 @@ impl Block {
             if let Some(bio) = self.bios.get_mut(&id) {
                 bio.unissued += bio.span.overlap(&request.span).min(bio.left);
                 bio.in_driver = bio.in_driver.saturating_sub(1);
+                bio.issued = bio.issued.filter(|_| bio.in_driver > 0);
             }
             self.mark(id, at, Part::Scheduler);
         }
@@ -296,7 +318,10 @@ impl Block {
         if let Some(queue) = self.queues.get_mut(&self.whole(bio.span.device)) {
             queue.retain(|other| *other != id);
         }
-        let Bio { span, by, name, queued, marks, parent, .. } = bio;
+        let Bio { span, by, name, queued, issued, marks, parent, .. } = bio;
+        if let Some(ended) = &mut self.ended {
+            ended.push(Ended { span, queued, issued, done: at });
+        }
         let Some(parent) = parent else {
             return Some(Rc::new(Track { id, span, by, name, queued, done: at, marks }));
         };
@@ -341,6 +366,11 @@ impl Block {
             }
             next = bio.parent;
         }
+    }
+
+    /// Number of I/Os in flight.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.bios.len()
     }
 
     /// Forgets all: events are missing.

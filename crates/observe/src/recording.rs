@@ -19,7 +19,7 @@ use sys::processes::cgroup::IoLimit;
 use sys::processes::{placement, usage};
 
 /// Events that are younger may have company that is not readable yet.
-const SLACK: Nanos = Nanos(5_000_000);
+pub(crate) const SLACK: Nanos = Nanos(5_000_000);
 /// I/Os that are kept; a recording ends there.
 const MOST_IOS: usize = 1_000_000;
 
@@ -223,15 +223,7 @@ impl Recording {
         let device = device.ok_or_else(none)?;
         let own: FxHashSet<DeviceNumber> =
             [&device].into_iter().chain(&device.partitions()).filter_map(BlockDevice::number).collect();
-        let mut filtered = own.clone();
-        let mut open = vec![device];
-        while let Some(next) = open.pop() {
-            filtered.extend(next.number());
-            // What is below a loop device belongs to other I/Os.
-            open.extend(if next.backing_file().is_some() { Vec::new() } else { next.below(root) });
-        }
-        let filtered: Vec<DeviceNumber> = filtered.into_iter().collect();
-        Self::begin(Scope::Devices(own), &filtered)
+        Self::begin(Scope::Devices(own), &with_below(device))
     }
 
     fn of_threads(target: Target, threads: impl Fn() -> Vec<Thread>) -> Result<Self, ObserveError> {
@@ -510,6 +502,18 @@ impl Facts {
     }
 }
 
+/// A device, its partitions, and those below it.
+pub(crate) fn with_below(device: BlockDevice) -> Vec<DeviceNumber> {
+    let mut found: FxHashSet<DeviceNumber> = device.partitions().iter().filter_map(BlockDevice::number).collect();
+    let mut open = vec![device];
+    while let Some(next) = open.pop() {
+        found.extend(next.number());
+        // What is below a loop device belongs to other I/Os.
+        open.extend(if next.backing_file().is_some() { Vec::new() } else { next.below(Path::new("/")) });
+    }
+    found.into_iter().collect()
+}
+
 /// Processes of a group and of those below it.
 fn processes_of(group: &Path) -> Vec<u32> {
     let (mut processes, mut open) = (Vec::new(), vec![group.to_owned()]);
@@ -525,13 +529,13 @@ fn processes_of(group: &Path) -> Vec<u32> {
 }
 
 /// The clock of the events.
-fn now() -> Nanos {
+pub(crate) fn now() -> Nanos {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let part = |value: i64| u64::try_from(value).unwrap_or(0);
     Nanos(part(time.tv_sec).saturating_mul(1_000_000_000).saturating_add(part(time.tv_nsec)))
 }
 
-fn processor_time() -> u64 {
+pub(crate) fn processor_time() -> u64 {
     let used = usage::of_process();
     used.user_ns.saturating_add(used.system_ns)
 }

@@ -28,7 +28,7 @@ const LEAST_KB: usize = 256;
 const MOST_KB: usize = 4096;
 
 /// Advice where root is missing.
-const NEEDS_ROOT: &str = "plumb why reads events of the kernel, which needs root: sudo plumb why ...";
+const NEEDS_ROOT: &str = "reading events of the kernel needs root: sudo plumb ...";
 
 /// The directory of tracefs.
 #[derive(Debug)]

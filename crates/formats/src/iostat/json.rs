@@ -2,7 +2,7 @@
 
 use super::cell::Value;
 use super::columns::{label, of_json, tables};
-use super::{Columns, Host, Report, Unit};
+use super::{Columns, Host, Latencies, Report, Unit};
 use model::DeviceActivity;
 
 /// The text before the first report.
@@ -39,6 +39,7 @@ pub fn report(report: &Report, columns: Columns, unit: Unit) -> String {
         let lines: Vec<String> = devices.iter().map(|device| line(device, columns, unit)).collect();
         members.push(format!("\t\t\t\t\t\"disk\": [\n{}\n\t\t\t\t\t]", lines.join(SEPARATOR)));
     }
+    members.extend(report.latency.as_ref().map(Latencies::members));
     format!("\t\t\t\t{{\n{}\n\t\t\t\t}}", members.join(SEPARATOR))
 }
 
@@ -65,8 +66,12 @@ mod tests {
     fn the_whole_is_valid_json() {
         let host = Host { name: "a \"b\"\\".into(), ..Host::default() };
         let devices = vec![DeviceActivity { name: "sda".into(), ..DeviceActivity::default() }; 2];
-        let full =
-            Report { moment: Some("now".into()), cpu: Some(model::CpuActivity::default()), devices: Some(devices) };
+        let full = Report {
+            moment: Some("now".into()),
+            cpu: Some(model::CpuActivity::default()),
+            devices: Some(devices),
+            latency: None,
+        };
         let empty = Report { devices: Some(Vec::new()), ..Report::default() };
         for columns in [Columns::Basic, Columns::Extended, Columns::ExtendedShort] {
             let reports = [&full, &empty].map(|shown| report(shown, columns, Unit::Kilobytes)).join(SEPARATOR);

@@ -5,11 +5,13 @@
 mod cell;
 mod columns;
 pub mod json;
+mod latency;
 mod read;
 pub mod text;
 
 pub use cell::{Colours, Thresholds};
 pub(crate) use columns::{are_short, bytes_of_unit};
+pub use latency::{Latencies, NamedLatency};
 pub(crate) use read::{IostatReader, device_from_json, from_json};
 
 use model::{CpuActivity, DeviceActivity};
@@ -40,6 +42,8 @@ pub struct Report {
     pub cpu: Option<CpuActivity>,
     /// The devices, in display order.
     pub devices: Option<Vec<DeviceActivity>>,
+    /// Latencies of the interval.
+    pub latency: Option<Latencies>,
 }
 
 /// Set of columns for a device.

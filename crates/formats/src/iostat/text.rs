@@ -31,6 +31,10 @@ pub fn report(report: &Report, layout: &Layout) -> String {
             text += &table(groups, devices, layout);
         }
     }
+    if let Some(latency) = &report.latency {
+        text.push('\n');
+        text += &latency.table();
+    }
     text + "\n\n"
 }
 

@@ -49,8 +49,19 @@ impl Request {
         self.flags.contains(&flag)
     }
 
+    /// Rejects what has no latencies.
+    fn check_latency(&self) -> Result<(), String> {
+        let refused = [
+            (self.interval.is_none(), "wants an interval: iostat --latency 1"),
+            (self.root.is_some(), "is measured on this machine: leave out --root"),
+            (self.has(Flag::SumsOnly), "has no sums of groups: leave out -H"),
+        ];
+        let why = refused.into_iter().find_map(|(is_given, why)| is_given.then_some(why));
+        why.map_or(Ok(()), |why| Err(format!("--latency {why}")))
+    }
+
     /// True if a device is named, in a group or not.
-    pub(super) fn names_devices(&self) -> bool {
+    pub fn names_devices(&self) -> bool {
         self.names.iter().any(|name| matches!(name, Name::Device(_) | Name::WithPartitions(_)))
     }
 
@@ -132,6 +143,8 @@ pub enum Flag {
     OldColumns,
     /// `--compat=12.8`: the colours and empty lines of sysstat 12.8.
     NewLook,
+    /// `--latency`.
+    Latency,
 }
 
 /// The devices to report; a later one is wider.
@@ -255,6 +268,7 @@ const ROWS: &[SwitchRow] = &[
     ),
     flags("--compat=9", &[Flag::OldColumns], "the columns of sysstat 9: avgrq-sz, avgqu-sz, svctm"),
     flags("--compat=12.8", &[Flag::NewLook], "the colours of sysstat 12.8; -y leaves one empty line"),
+    flags("--latency", &[Flag::Latency], "p50, p99, p99.9 of queue and device; needs root"),
     valued(
         "--root=",
         "DIR",
@@ -455,6 +469,9 @@ impl<'a> Reader<'a> {
         if request.has(Flag::OldColumns) && newer.iter().any(|flag| request.has(*flag)) {
             return Err("--compat=9 has no -s, -h, -j, --human, --pretty or -o JSON: they came later".into());
         }
+        if request.has(Flag::Latency) {
+            request.check_latency()?;
+        }
         // The heading of a group names no device.
         let wants_devices = request.has(Flag::Extended)
             || request.names_devices()
@@ -578,6 +595,9 @@ mod tests {
             ("--compat=8", "--compat=9"),
             ("--compat=9 -s", "came later"),
             ("--root=/no/such", "/no/such"),
+            ("--latency", "--latency wants an interval"),
+            ("--latency --root=/ 1", "leave out --root"),
+            ("--latency -H -g a sda 1", "leave out -H"),
             ("--foo", "--foo is not an option"),
         ] {
             let error = parsed(line).expect_err(line).to_string();

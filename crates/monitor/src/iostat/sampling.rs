@@ -35,6 +35,15 @@ pub struct Difference {
     pub cpu: CpuActivity,
     /// The devices and groups, in the order of the report.
     pub devices: Vec<DeviceActivity>,
+    /// The kernel's name of each of them; `None` of a group.
+    pub kernel_names: Vec<Option<String>>,
+}
+
+/// A line of the report.
+#[derive(Debug)]
+struct Shown {
+    activity: DeviceActivity,
+    kernel_name: Option<String>,
 }
 
 impl Sampling {
@@ -50,23 +59,18 @@ impl Sampling {
         let shares = cpu.since(&self.cpu);
         let before = std::mem::replace(&mut self.uptime, uptime);
         self.cpu = cpu;
-        let devices = if request.has(Flag::Devices) {
+        let shown = if request.has(Flag::Devices) {
             let names = Names::read(root, request);
             let blocks = devices::arranged(&request.device_files(root), request, &names, &mut self.places)?;
             self.devices(&blocks, &names, request, Interval { before, elapsed })
         } else {
             Vec::new()
         };
-        Ok(Difference { cpu: shares, devices })
+        let (devices, kernel_names) = shown.into_iter().map(|one| (one.activity, one.kernel_name)).unzip();
+        Ok(Difference { cpu: shares, devices, kernel_names })
     }
 
-    fn devices(
-        &mut self,
-        blocks: &[Block],
-        names: &Names<'_>,
-        request: &Request,
-        interval: Interval,
-    ) -> Vec<DeviceActivity> {
+    fn devices(&mut self, blocks: &[Block], names: &Names<'_>, request: &Request, interval: Interval) -> Vec<Shown> {
         let mut shown = Vec::new();
         for block in blocks {
             let mut sum = Some(DeviceGain::default());
@@ -79,7 +83,7 @@ impl Sampling {
                 });
                 // What stands before the first group has no sum that shows it.
                 if let Some(gained) = gained.filter(|_| block.heading.is_none() || !request.has(Flag::SumsOnly)) {
-                    shown.push((names.shown(&reading.name), gained, 1));
+                    shown.push((names.shown(&reading.name), Some(&reading.name), gained, 1));
                 }
             }
             let Some(heading) = &block.heading else { continue };
@@ -89,15 +93,19 @@ impl Sampling {
             // A group that never had a member has no mean of anything, and `-x` no line of it.
             let is_shown = self.groups.contains(heading) || !request.has(Flag::Extended);
             if let Some(sum) = sum.filter(|_| is_shown) {
-                shown.push((heading, sum, block.readings.len() + block.unused));
+                shown.push((heading, None, sum, block.readings.len() + block.unused));
             }
         }
         let busy = |gained: &DeviceGain| {
             let reading = Reading { name: String::new(), counters: *gained, listed: Listed::Whole };
             !request.has(Flag::BusyOnly) || reading.is_used()
         };
-        let wanted = shown.into_iter().filter(|(_, gained, _)| busy(gained));
-        wanted.map(|(name, gained, members)| device_activity(name, &gained, interval.elapsed, members)).collect()
+        let wanted = shown.into_iter().filter(|(_, _, gained, _)| busy(gained));
+        let line = |(name, kernel_name, gained, members): (&str, Option<&String>, DeviceGain, usize)| Shown {
+            activity: device_activity(name, &gained, interval.elapsed, members),
+            kernel_name: kernel_name.cloned(),
+        };
+        wanted.map(line).collect()
     }
 
     /// Increase of the counters since the device was read last; `None` if they were set back. One that was away and whose
