@@ -60,7 +60,11 @@ impl Engine for Mmap {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "Maps the files and copies memory; msync(2) to sync",
-        capabilities: Capabilities { keeps_files: KeepsFiles::Always, ..SYNCHRONOUS },
+        capabilities: Capabilities {
+            keeps_files: KeepsFiles::Always,
+            unrecorded: Some("copies from and to mapped files, without calls"),
+            ..SYNCHRONOUS
+        },
         options: OPTIONS,
     };
 

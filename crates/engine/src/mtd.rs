@@ -44,7 +44,11 @@ impl Engine for Mtd {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "Raw flash (/dev/mtdN); a trim erases",
-        capabilities: Capabilities { keeps_files: KeepsFiles::Always, ..SYNCHRONOUS },
+        capabilities: Capabilities {
+            keeps_files: KeepsFiles::Always,
+            unrecorded: Some("uses flash memory, which has no block layer"),
+            ..SYNCHRONOUS
+        },
         options: OPTIONS,
     };
 

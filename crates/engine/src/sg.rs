@@ -124,7 +124,12 @@ impl Engine for Sg {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "SCSI commands through SG_IO, on /dev/sgN or a SCSI disk",
-        capabilities: Capabilities { raw_commands: true, keeps_files: KeepsFiles::Always, ..SYNCHRONOUS },
+        capabilities: Capabilities {
+            raw_commands: true,
+            keeps_files: KeepsFiles::Always,
+            unrecorded: Some("sends commands to the device, which are not followed"),
+            ..SYNCHRONOUS
+        },
         options: OPTIONS,
     };
 

@@ -7,7 +7,7 @@ use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted, descriptors};
 use crate::psync::SYNCHRONOUS;
 use measure::SystemClock;
-use plan::EngineSpec;
+use plan::{Capabilities, EngineSpec};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 const NAME: &str = "splice";
@@ -33,7 +33,7 @@ impl Engine for Splice {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "splice(2) and vmsplice(2): through a pipe, without a copy on the way to the file",
-        capabilities: SYNCHRONOUS,
+        capabilities: Capabilities { unrecorded: Some("uses splice(2), which is not followed"), ..SYNCHRONOUS },
         options: &[],
     };
 

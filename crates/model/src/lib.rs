@@ -13,6 +13,7 @@ mod gathered;
 mod job;
 mod kinds;
 mod latency;
+mod layers;
 pub mod measurement;
 mod monitored;
 mod native;
@@ -34,6 +35,7 @@ pub use job::{
     percentile_as_fact, samples_needed,
 };
 pub use latency::{LATENCY_BUCKETS, LatencyCounts};
+pub use layers::{GroupLimit, IoGroup, IoSum, Layers, Named, RecordingCost, SomeIos};
 pub use measurement::Measurement;
 pub use monitored::{
     CachedBytes, CpuTicks, DeviceFacts, DeviceGain, FileAttribute, GroupGain, GroupLimits, Interval, IoCap,

@@ -1,7 +1,7 @@
 //! Result of a whole run.
 
 use crate::reading::ReadRun;
-use crate::{DeviceUsage, Interval, JobResult, Lasting, Monitored, Phase, Surroundings, UntilRegime};
+use crate::{DeviceUsage, Interval, JobResult, Lasting, Layers, Monitored, Phase, Surroundings, UntilRegime};
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,9 @@ pub struct RunResult {
     /// How it ended, if it waited for a change of its rate, or for a settled one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_regime: Option<UntilRegime>,
+    /// Where the time of its I/Os went, if that was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layers: Option<Box<Layers>>,
     /// Machine and software that it ran on.
     pub environment: Environment,
     /// Which machine and devices it was, and their settings; `None` within a survey, which states them once.

@@ -8,7 +8,7 @@ use crate::event::{Name, Op, Span, Thread};
 use crate::io::{Direction, Part};
 use measure::Nanos;
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 use sys::devices::identity::DeviceNumber;
 
 /// I/Os that are this old and not done are forgotten: their completion was not recorded.
@@ -266,7 +266,7 @@ impl Block {
     }
 
     /// Sectors of a request are done; returns the I/Os that end by it.
-    pub(crate) fn complete(&mut self, span: Span, at: Nanos) -> Vec<Rc<Track>> {
+    pub(crate) fn complete(&mut self, span: Span, at: Nanos) -> Vec<Arc<Track>> {
         let device = self.whole(span.device);
         if span.sectors == 0 {
             let flushes = self.matching(device, |bio| {
@@ -298,7 +298,7 @@ impl Block {
     }
 
     /// An I/O of a device without requests is done.
-    pub(crate) fn bio_complete(&mut self, span: Span, at: Nanos) -> Option<Rc<Track>> {
+    pub(crate) fn bio_complete(&mut self, span: Span, at: Nanos) -> Option<Arc<Track>> {
         let device = self.whole(span.device);
         let open = |bio: &Bio| bio.span.op == span.op && bio.in_driver == 0;
         let exact = |bio: &Bio| open(bio) && bio.span.sector == span.sector && bio.span.sectors == span.sectors;
@@ -313,7 +313,7 @@ impl Block {
     }
 
     /// Ends an I/O, and those above that have no separate end; returns the one that a caller queued.
-    fn finish(&mut self, id: BioId, at: Nanos) -> Option<Rc<Track>> {
+    fn finish(&mut self, id: BioId, at: Nanos) -> Option<Arc<Track>> {
         let bio = self.bios.remove(&id)?;
         if let Some(queue) = self.queues.get_mut(&self.whole(bio.span.device)) {
             queue.retain(|other| *other != id);
@@ -323,7 +323,7 @@ impl Block {
             ended.push(Ended { span, queued, issued, done: at });
         }
         let Some(parent) = parent else {
-            return Some(Rc::new(Track { id, span, by, name, queued, done: at, marks }));
+            return Some(Arc::new(Track { id, span, by, name, queued, done: at, marks }));
         };
         let above = self.bios.get_mut(&parent)?;
         above.children = above.children.saturating_sub(1);

@@ -11,7 +11,7 @@ use crate::io::{Direction, Io, Part, Parts, Reach};
 use crate::requests::{Asks, Batch, NewRequest, Requests, Start};
 use measure::Nanos;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::rc::Rc;
+use std::sync::Arc;
 use sys::devices::identity::DeviceNumber;
 
 /// A wake-up that is later after a completion on its processor is not by it.
@@ -41,7 +41,7 @@ pub(crate) struct Counts {
 #[derive(Clone, Debug)]
 enum Why {
     NotSeen,
-    Completion(Rc<Track>),
+    Completion(Arc<Track>),
     Commit,
     /// An event directly before said that it would wait for this.
     Announced(Part),
@@ -73,7 +73,7 @@ struct Open {
     descriptor: Option<i32>,
     offset: Option<u64>,
     own: Vec<BioId>,
-    tracks: Vec<Rc<Track>>,
+    tracks: Vec<Arc<Track>>,
     sleeps: Vec<Sleep>,
     /// The last wake-up while it was not asleep: another processor wakes a thread that is about to sleep, and its
     /// switch comes directly after.
@@ -121,7 +121,7 @@ const SLEEPS_OF_FAULT: usize = 8;
 struct Completed {
     during: Thread,
     in_interrupt: bool,
-    track: Rc<Track>,
+    track: Arc<Track>,
 }
 
 /// A descriptor of a thread.
@@ -319,7 +319,7 @@ impl Joiner {
             }
         }
         open.sleeps.truncate(slept);
-        let is_needed = |track: &&Rc<Track>| {
+        let is_needed = |track: &&Arc<Track>| {
             let is_read = track.direction() == Direction::Read && !track.span.is_ahead;
             is_read && track.queued.saturating_sub(open.begin) <= DIRECTLY
         };
@@ -354,7 +354,7 @@ impl Joiner {
         }
     }
 
-    fn finished(&mut self, track: Rc<Track>, event: &Event) {
+    fn finished(&mut self, track: Arc<Track>, event: &Event) {
         let handed = self.submitted.remove(&track.id);
         let is_in_scope = match &self.scope {
             Scope::Calls => handed.is_some(),
@@ -366,7 +366,7 @@ impl Joiner {
         if !self.requests.finished(&track) {
             let call = self.calls.get_mut(&track.by).and_then(Option::as_mut);
             match call.filter(|open| open.own.contains(&track.id)) {
-                Some(open) => open.tracks.push(Rc::clone(&track)),
+                Some(open) => open.tracks.push(Arc::clone(&track)),
                 None => self.requests.finished_loose(&track),
             }
         }
@@ -409,7 +409,7 @@ impl Joiner {
             is_same && event.time.saturating_sub(done.track.done) <= DIRECTLY
         };
         let why = match self.completed.get(&event.cpu).filter(is_by) {
-            Some(done) => Why::Completion(Rc::clone(&done.track)),
+            Some(done) => Why::Completion(Arc::clone(&done.track)),
             _ if self.commits.contains(&event.thread) => Why::Commit,
             _ => Why::By(event.thread),
         };
@@ -484,7 +484,7 @@ static RING: Call = Call { name: "io_uring_enter", does: Does::Ring, descriptor:
 
 /// The I/O that a call was, without what only its result says.
 fn io_of(open: &Open, thread: Thread, end: Nanos, direction: Direction) -> Io {
-    let waited: Vec<&Rc<Track>> = waited_for(open).collect();
+    let waited: Vec<&Arc<Track>> = waited_for(open).collect();
     let is_of_storage = direction == Direction::Sync
         || open.used_cache
         || !open.tracks.is_empty()
@@ -512,7 +512,7 @@ fn io_of(open: &Open, thread: Thread, end: Nanos, direction: Direction) -> Io {
 }
 
 /// I/Os of the block layer that the call waited for.
-fn waited_for(open: &Open) -> impl Iterator<Item = &Rc<Track>> {
+fn waited_for(open: &Open) -> impl Iterator<Item = &Arc<Track>> {
     let own = open.tracks.iter().filter(|track| !track.span.is_ahead);
     let of_sleeps = open.sleeps.iter().filter_map(|sleep| match &sleep.why {
         Why::Completion(track) if track.span.is_ahead || !open.own.contains(&track.id) => Some(track),
@@ -574,7 +574,7 @@ struct Timeline<'call> {
 
 impl<'call> Timeline<'call> {
     fn of(open: &'call Open, thread: Thread, end: Nanos) -> Self {
-        let mut own: Vec<&Track> = open.tracks.iter().map(Rc::as_ref).filter(|track| !track.span.is_ahead).collect();
+        let mut own: Vec<&Track> = open.tracks.iter().map(Arc::as_ref).filter(|track| !track.span.is_ahead).collect();
         own.sort_by_key(|track| track.queued);
         let sleeps = open.sleeps.iter().filter(|sleep| !sleep.is_runnable);
         let waits = sleeps.filter_map(|sleep| sleep.to).chain(own.iter().map(|track| track.done));

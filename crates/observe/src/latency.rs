@@ -6,7 +6,7 @@ use crate::ObserveError;
 use crate::block::{Block, Ended};
 use crate::event::{Event, Name, Op, What};
 use crate::process;
-use crate::recording::{Cost, SLACK, now, processor_time, with_below};
+use crate::recording::{Cost, SLACK, now, with_below};
 use crate::tracefs::{Instance, Tracefs};
 use measure::{Histogram, Nanos};
 use model::{DeviceLatency, LatencyPercentiles, OperationLatency};
@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::devices::identity::{BlockDevice, DeviceNumber};
+use sys::processes::usage;
 
 /// Time between two readings of the events.
 const STEP: Duration = Duration::from_millis(20);
@@ -257,6 +258,12 @@ impl Drop for Latencies {
 
 fn locked(live: &Mutex<Live>) -> MutexGuard<'_, Live> {
     live.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Processor time of this process: a thread reads, another takes.
+fn processor_time() -> u64 {
+    let used = usage::of_process();
+    used.user_ns.saturating_add(used.system_ns)
 }
 
 /// A device or partition by the kernel's name.

@@ -39,7 +39,7 @@ pub enum Going {
 pub struct Cost {
     /// Time from the first to the last moment.
     pub time: Nanos,
-    /// Processor time of plumb in it.
+    /// Processor time of the thread that recorded.
     pub processor: Nanos,
     /// Events that were read.
     pub events: u64,
@@ -93,6 +93,8 @@ enum Target {
     Command(Child),
     Group(PathBuf),
     Device,
+    /// All that a thread of this process starts.
+    Started,
 }
 
 /// Facts about the threads of the I/Os.
@@ -147,11 +149,38 @@ pub struct Recording {
     held_by: Vec<IoLimit>,
     begun: Nanos,
     used: u64,
-    /// The thread that started the command.
+    /// The thread that starts what is recorded. Its own calls are not.
     starter: Option<Thread>,
 }
 
 impl Recording {
+    /// Records all that the calling thread starts from now on, once [`Recording::go_on`] is called: not the thread's
+    /// own I/O. It and the other calls are made by this thread.
+    ///
+    /// # Errors
+    /// The kernel gives no events.
+    pub fn of_started() -> Result<Self, ObserveError> {
+        let mut recording = Self::begin(Scope::Calls, &[])?;
+        let own = Thread(i32::try_from(placement::thread_id()).unwrap_or(0));
+        recording.instances[0].follow(&[own])?;
+        for instance in &recording.instances {
+            instance.stop()?;
+        }
+        recording.target = Target::Started;
+        recording.starter = Some(own);
+        Ok(recording)
+    }
+
+    /// Begins a recording of what this thread starts. Returns its begin, on the clock of the I/Os.
+    ///
+    /// # Errors
+    /// A file of the kernel cannot be written.
+    pub fn go_on(&mut self) -> Result<Nanos, ObserveError> {
+        (self.begun, self.used) = (now(), usage::thread_cpu_ns());
+        self.instances.iter_mut().try_for_each(Instance::go_on)?;
+        Ok(self.begun)
+    }
+
     /// Records a process with its threads and descendants.
     ///
     /// # Errors
@@ -274,7 +303,7 @@ impl Recording {
             sees_cache: !lacks_cache,
             held_by: Vec::new(),
             begun: now(),
-            used: processor_time(),
+            used: usage::thread_cpu_ns(),
             starter: None,
         })
     }
@@ -297,7 +326,7 @@ impl Recording {
             Target::Process(process) => process::is_running(*process),
             Target::Command(child) => matches!(child.try_wait(), Ok(None)),
             Target::Group(directory) => !processes_of(directory).is_empty(),
-            Target::Device => true,
+            Target::Device | Target::Started => true,
         };
         if is_there { Going::On } else { Going::Ended }
     }
@@ -325,7 +354,9 @@ impl Recording {
                 What::RingSubmit { .. } => {
                     self.joiner.knows(event.thread) || self.facts.serves(event.thread, &self.instances[0])
                 }
-                _ => Some(event.thread) != self.starter,
+                // Its other events are of those that it wakes and that follow it on a processor.
+                What::Enter { .. } | What::Exit { .. } | What::Fault => Some(event.thread) != self.starter,
+                _ => true,
             };
             if is_watched {
                 self.joiner.take(&event);
@@ -407,7 +438,7 @@ impl Recording {
         };
         let cost = Cost {
             time: end.saturating_sub(self.begun),
-            processor: Nanos(processor_time().saturating_sub(self.used)),
+            processor: Nanos(usage::thread_cpu_ns().saturating_sub(self.used)),
             events: self.instances.iter().map(|instance| instance.events).sum(),
             lost,
             unrecorded: self.instances.iter().map(|instance| instance.unrecorded).max().unwrap_or(Nanos::ZERO),
@@ -533,9 +564,4 @@ pub(crate) fn now() -> Nanos {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let part = |value: i64| u64::try_from(value).unwrap_or(0);
     Nanos(part(time.tv_sec).saturating_mul(1_000_000_000).saturating_add(part(time.tv_nsec)))
-}
-
-pub(crate) fn processor_time() -> u64 {
-    let used = usage::of_process();
-    used.user_ns.saturating_add(used.system_ns)
 }

@@ -11,7 +11,7 @@ use crate::io::{Direction, Io, Part, Parts, Reach};
 use measure::Nanos;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, VecDeque};
-use std::rc::Rc;
+use std::sync::Arc;
 use sys::devices::identity::DeviceNumber;
 
 /// Requests that are this old and not complete are forgotten.
@@ -64,7 +64,7 @@ struct Request {
     bytes: Option<u64>,
     /// Its I/Os that are not done.
     pending: usize,
-    tracks: Vec<Rc<Track>>,
+    tracks: Vec<Arc<Track>>,
     used_cache: bool,
     completed: Option<Nanos>,
     has_failed: bool,
@@ -80,7 +80,7 @@ pub(crate) struct Batch<'call> {
     pub(crate) starts: &'call [Start],
     /// All of its I/Os, and those that are done.
     pub(crate) own: &'call [BioId],
-    pub(crate) tracks: &'call [Rc<Track>],
+    pub(crate) tracks: &'call [Arc<Track>],
 }
 
 /// Begin of a direct I/O of a file system.
@@ -110,7 +110,7 @@ pub(crate) struct Requests {
     ran: FxHashMap<Thread, Nanos>,
     /// Complete, and their thread is in such a call.
     ready: FxHashMap<Thread, Vec<Number>>,
-    loose: VecDeque<Rc<Track>>,
+    loose: VecDeque<Arc<Track>>,
     /// Device of the last I/O that a thread queued for a request: I/Os below it, of a loop device, are not of requests.
     devices: FxHashMap<Thread, DeviceNumber>,
     pub(crate) done: Vec<Io>,
@@ -220,14 +220,14 @@ impl Requests {
     }
 
     /// An I/O is done; true if it is of a request.
-    pub(crate) fn finished(&mut self, track: &Rc<Track>) -> bool {
+    pub(crate) fn finished(&mut self, track: &Arc<Track>) -> bool {
         let Some(number) = self.owners.remove(&track.id) else { return false };
         if track.span.is_ahead {
             self.keep(track);
         }
         let Some(request) = self.open.get_mut(&number) else { return true };
         request.pending -= 1;
-        request.tracks.push(Rc::clone(track));
+        request.tracks.push(Arc::clone(track));
         self.devices.insert(request.thread, track.span.device);
         if request.direction.is_none() && request.pending == 0 {
             let at = request.tracks.iter().map(|track| track.done).max().unwrap_or(track.done);
@@ -237,7 +237,7 @@ impl Requests {
     }
 
     /// An I/O is done that neither a call nor a request queued.
-    pub(crate) fn finished_loose(&mut self, track: &Rc<Track>) {
+    pub(crate) fn finished_loose(&mut self, track: &Arc<Track>) {
         let bytes = track.bytes();
         let waits = |request: &Request| {
             let left = request.bytes.map(|all| all.saturating_sub(request.transferred()));
@@ -250,16 +250,16 @@ impl Requests {
             |request: &Request| request.completed.is_none() && request.begin <= track.queued && is_there(request);
         let waiting = self.open.iter_mut().find(|(_, request)| is_of_kernel && is_within(request) && waits(request));
         let Some((number, request)) = waiting else { return self.keep(track) };
-        request.tracks.push(Rc::clone(track));
+        request.tracks.push(Arc::clone(track));
         let number = *number;
         if request.bytes.is_none_or(|all| request.transferred() >= all) {
             self.complete(number, track.done);
         }
     }
 
-    fn keep(&mut self, track: &Rc<Track>) {
+    fn keep(&mut self, track: &Arc<Track>) {
         if !self.open.is_empty() {
-            self.loose.push_back(Rc::clone(track));
+            self.loose.push_back(Arc::clone(track));
             if self.loose.len() > MOST_LOOSE {
                 self.loose.pop_front();
             }
@@ -380,8 +380,8 @@ fn claimed(
     request: &Request,
     at: Nanos,
     device: Option<DeviceNumber>,
-    loose: &mut VecDeque<Rc<Track>>,
-) -> Vec<Rc<Track>> {
+    loose: &mut VecDeque<Arc<Track>>,
+) -> Vec<Arc<Track>> {
     let is_there = |track: &Track| device.is_none_or(|device| device == track.span.device);
     let is_within = |track: &Track| track.queued >= request.begin && track.done <= at && is_there(track);
     let is_sync = request.direction == Some(Direction::Sync);
@@ -398,7 +398,7 @@ fn claimed(
     for track in loose.iter().filter(|track| !track.span.is_ahead && is_within(track) && is_of_kind(track)) {
         if is_sync || (is_for_it(track) && track.bytes() <= left) {
             left = left.saturating_sub(track.bytes());
-            found.push(Rc::clone(track));
+            found.push(Arc::clone(track));
         }
     }
     if left == 0 && !found.is_empty() {
@@ -470,7 +470,7 @@ impl Request {
 
     /// Divides the time at each moment at which something changed. `ran` is when the thread that waited ran again.
     fn parts(&self, end: Nanos, ran: Option<Nanos>) -> Parts {
-        let of_track = |track: &Rc<Track>| {
+        let of_track = |track: &Arc<Track>| {
             let marks: Vec<Nanos> = track.marks.iter().map(|mark| mark.at).chain([track.queued, track.done]).collect();
             marks
         };

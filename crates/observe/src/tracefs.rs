@@ -8,6 +8,7 @@ use crate::calls::CALLS;
 use crate::event::{Event, Layout, Of, PAUSES, SOURCES, Thread, What, device_word};
 use crate::format::Format;
 use crate::page::PageLayout;
+use crate::recording::now;
 use measure::Nanos;
 use rustc_hash::FxHashMap;
 use std::fs::File;
@@ -170,7 +171,7 @@ impl Instance {
             let Some(cpu) = number else { continue };
             let flags = OpenFlags::RDONLY | OpenFlags::NONBLOCK;
             let pages = operations::open(&entry.path().join("trace_pipe_raw"), flags, 0)?;
-            self.buffers.push(Buffer { cpu, pages, last: Nanos::ZERO });
+            self.buffers.push(Buffer { cpu, pages, last: now() });
         }
         let size = (MEMORY_KB / self.buffers.len().max(1)).clamp(LEAST_KB, MOST_KB);
         self.write("buffer_size_kb", &size.to_string())
@@ -296,6 +297,12 @@ impl Instance {
     pub(crate) fn follows(&self, thread: u32) -> bool {
         let words = std::fs::read_to_string(self.path.join("set_event_pid")).unwrap_or_default();
         words.split_whitespace().any(|word| word.parse() == Ok(thread))
+    }
+
+    /// Records again, or for the first time.
+    pub(crate) fn go_on(&mut self) -> Result<(), ObserveError> {
+        self.buffers.iter_mut().for_each(|buffer| buffer.last = now());
+        self.write("tracing_on", "1")
     }
 
     /// Records no more.

@@ -110,6 +110,8 @@ pub struct Capabilities {
     pub alone_options: &'static [&'static str],
     /// Reason why an untrusted job file may not use it; `None` if it may.
     pub untrusted: Option<&'static str>,
+    /// Reason why the kernel's events of calls do not show its I/Os (`--layers`); `None` if they do.
+    pub unrecorded: Option<&'static str>,
 }
 
 impl Capabilities {
@@ -133,6 +135,12 @@ impl Capabilities {
             shares_queue: false,
             alone_options: &[],
             untrusted: None,
+            unrecorded: match work {
+                Work::Data => None,
+                Work::Stream => Some("sends and receives, and uses no disk"),
+                Work::Allocation | Work::Metadata => Some("reads and writes no data"),
+                Work::Null | Work::Background => Some("does no I/O"),
+            },
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod arguments;
 pub mod colour;
 pub mod failure;
 pub mod keep;
+pub mod layers;
 pub mod machine;
 pub mod output;
 pub mod progress;

@@ -13,6 +13,7 @@ use measure::text::rounded_size;
 use model::{JobResult, RunResult};
 use plan::{JobPlan, Plan, Subject, Work, ZonePlan};
 use session::arguments::SessionArgs;
+use session::layers;
 use std::io::IsTerminal;
 
 /// True if text for people goes to the output, the normal report and the lines before it; other formats are for
@@ -89,6 +90,9 @@ pub(super) fn print(
     for word in &request.formats {
         let text = formats::write(word, result, &view)?;
         out.write(&text)?;
+        if let Some(layers) = result.layers.as_ref().filter(|_| *word == OutputFormat::NORMAL) {
+            out.write(&layers::shown(layers, crate::width::of_stdout().filter(|_| out.is_stdout())))?;
+        }
     }
     remarks::print(result, verbosity);
     Ok(())

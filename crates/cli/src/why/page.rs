@@ -9,6 +9,7 @@ use observe::{Group, Io, PARTS, Part};
 use report::data::{BarOfParts, KindOfIo, Parts, SlowIo};
 use report::page::{Numbers, Page, Place};
 use serde_json::Value;
+use session::layers;
 use std::cmp::Reverse;
 use std::path::Path;
 
@@ -58,7 +59,7 @@ fn page(answer: &Answer) -> Result<Page, Failure> {
         sentences,
         pictures: picture.into_iter().collect(),
         numbers: table(answer, &slow),
-        remarks: shown::remarks(answer),
+        remarks: layers::remarks(&answer.seen, answer.is_full),
         ..pages::begun(format!("Why: {}", answer.target), first)
     })
 }
@@ -88,7 +89,7 @@ fn begin(answer: &Answer, io: &Io) -> f64 {
 fn parts(answer: &Answer, title: &str, slow: &[Slow<'_>]) -> Parts {
     let occur: Vec<Part> = PARTS.into_iter().filter(|part| !answer.summary.parts[*part].is_zero()).collect();
     let kinds = answer.summary.groups.iter().map(|group| KindOfIo {
-        label: format!("{} {}", text::grouped(float(group.count)), shown::noun(group, group.count)),
+        label: format!("{} {}", text::grouped(float(group.count)), layers::noun(&layers::group(group), group.count)),
         bars: group.around.iter().map(|around| bar(around.name, &around.ios, &occur)).collect(),
     });
     let dot = |slow: &Slow<'_>| {
@@ -153,7 +154,7 @@ fn table(answer: &Answer, slow: &[Slow<'_>]) -> Numbers {
             Value::from(io.bytes),
             Value::from(depths[slow.number]),
             Value::from(io.time.as_f64() / 1e6),
-            Value::from(shown::parts(&observe::Slow::of(&[io]))),
+            Value::from(layers::parts(&layers::some(&observe::Slow::of(&[io])))),
         ]
     };
     pages::numbers(&COLUMNS, slow.iter().take(ROWS).map(row).collect())

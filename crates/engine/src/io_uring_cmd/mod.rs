@@ -66,6 +66,7 @@ impl Engine for IoUringCmd {
             places_writes: true,
             keeps_files: KeepsFiles::Always,
             one_queue_options: &["sqthread_poll"],
+            unrecorded: Some("sends commands to the device, which are not followed"),
             ..ASYNCHRONOUS
         },
         options: OPTIONS,

@@ -271,6 +271,8 @@ pub struct SideOutputs {
     pub session: Vec<String>,
     /// Event that ends the run before its time: `change`, `settled` (plumb only).
     pub until_regime: Option<String>,
+    /// Where the time of the I/Os goes is recorded (plumb only).
+    pub layers: bool,
 }
 
 /// When the live status line is shown.

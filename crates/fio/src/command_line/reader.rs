@@ -352,6 +352,7 @@ impl<'a> Reader<'a> {
                 let value = value.map(|value| format!("={value}")).unwrap_or_default();
                 self.result.side.session.push(format!("--{}{value}", option.name));
             }
+            "layers" => self.result.side.layers = true,
             "until-regime" => self.result.side.until_regime = Some(text.to_owned()),
             "inflate-log" => self.answer(Action::InflateLog(PathBuf::from(text))),
             "warnings-fatal" => self.result.warnings_fatal = true,

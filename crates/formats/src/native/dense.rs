@@ -61,6 +61,7 @@ fn without_jobs(result: &RunResult) -> RunResult {
         phases: result.phases.clone(),
         lasting: result.lasting.clone(),
         until_regime: result.until_regime.clone(),
+        layers: result.layers.clone(),
         environment: result.environment.clone(),
         surroundings: result.surroundings.clone(),
         notes: result.notes.clone(),

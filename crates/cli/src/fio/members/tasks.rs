@@ -178,6 +178,7 @@ fn check(invocation: &Invocation) -> Result<(), Failure> {
         ("--status-interval", side.status_interval.is_some(), "the progress of all members is on the screen"),
         ("--eta", invocation.eta != EtaRequest::default(), "the progress of all members is on the screen"),
         ("--until-regime", side.until_regime.is_some(), "members end together, by runtime or size"),
+        ("--layers", side.layers, "it records one machine"),
         ("--idle-prof", invocation.idle.is_some(), "it is a measurement of one machine"),
         ("--trigger", invocation.trigger != TriggerRequest::default(), "it is a command of one machine"),
         ("--debug", plan.jobs.iter().any(|job| job.record.debug != DebugPlan::default()), "it prints on one machine"),

@@ -18,6 +18,7 @@ fn of_one_run(invocation: &Invocation) -> Option<&str> {
     let given = [
         ("result", side.result.is_some()),
         ("bandwidth-log", side.bandwidth_log.is_some()),
+        ("layers", side.layers),
         ("until-regime", side.until_regime.is_some()),
     ];
     let given = given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name);

@@ -7,8 +7,8 @@ use super::write::Detail;
 use crate::tree::Tree;
 use measure::{Direction, PerDirection};
 use model::{
-    Calibration, DirectionResult, JobResult, Lasting, LatencyStatistics, LimitedBy, LowestTraffic, Monitored, Note,
-    Origin, Phase, RunResult, SCHEMA, UntilRegime,
+    Calibration, DirectionResult, JobResult, Lasting, LatencyStatistics, Layers, LimitedBy, LowestTraffic, Monitored,
+    Note, Origin, Phase, RunResult, SCHEMA, UntilRegime,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -29,6 +29,7 @@ pub(super) fn appended(document: String, result: &RunResult, rows: &[JobResult],
         ("schema", json!(SCHEMA)),
         ("limited_by", value(serde_json::to_value(&result.limited_by))),
         ("until_regime", value(serde_json::to_value(&result.until_regime))),
+        ("layers", value(serde_json::to_value(&result.layers))),
         ("lasting", value(serde_json::to_value(&result.lasting))),
         ("phases", value(serde_json::to_value(&result.phases))),
         ("notes", value(serde_json::to_value(&result.notes))),
@@ -104,6 +105,7 @@ struct Own {
     calibration: Vec<Option<Box<Calibration>>>,
     limited_by: Option<LimitedBy>,
     until_regime: Option<UntilRegime>,
+    layers: Option<Box<Layers>>,
     lasting: Option<Lasting>,
     phases: Vec<Phase>,
     notes: Vec<Note>,
@@ -135,6 +137,7 @@ pub(super) fn read_into(root: &Tree<'_>, result: &mut RunResult) {
         }
         result.limited_by = own.limited_by;
         result.until_regime = own.until_regime;
+        result.layers = own.layers;
         result.lasting = own.lasting;
         result.phases = own.phases;
         result.notes = own.notes;
@@ -151,7 +154,9 @@ mod tests {
     use crate::View;
     use crate::fio::json as fio_json;
     use measure::Nanos;
-    use model::{DeviceFacts, DeviceGain, Environment, Interval, JobResult, Limiter};
+    use model::{
+        DeviceFacts, DeviceGain, Environment, GroupLimit, Interval, IoGroup, JobResult, Limiter, Named, SomeIos,
+    };
 
     fn monitored() -> RunResult {
         let interval = |n: u64| Interval {
@@ -195,6 +200,26 @@ mod tests {
             assert_eq!((read.monitored, read.lowest_traffic), (None, None), "the samples are left out");
             assert_eq!(read.limited_by, result.limited_by);
             assert_eq!(read.environment.engine_notes, ["ring"]);
+        }
+    }
+
+    #[test]
+    fn where_the_time_went_is_under_our_key_and_read_back() {
+        let mut result = monitored();
+        let parts = Named(vec![("tags".to_owned(), Nanos(3)), ("device".to_owned(), Nanos(5))]);
+        let around = SomeIos { count: 2, time: Nanos(8), parts, ..SomeIos::default() };
+        let group = IoGroup {
+            direction: "read".into(),
+            times: Named(vec![("p50".to_owned(), Some(Nanos(4))), ("p99".to_owned(), None)]),
+            around: Named(vec![("p50".to_owned(), around)]),
+            ..IoGroup::default()
+        };
+        let limit = GroupLimit { group: "/a".into(), reads_per_second: Some(7), ..GroupLimit::default() };
+        let layers = Layers { ios: 2, groups: vec![group], limits: vec![limit], ..Layers::default() };
+        result.layers = Some(Box::new(layers));
+        for write in [fio_json::write, fio_json::write_with_bins, fio_json::write_in_full] {
+            let read = fio_json::read(&write(&result, &view())).unwrap();
+            assert_eq!(read.layers, result.layers);
         }
     }
 
