@@ -5,8 +5,8 @@
 use crate::ObserveError;
 use crate::block::{Block, Ended};
 use crate::event::{Event, Name, Op, What};
-use crate::process;
-use crate::recording::{Cost, SLACK, now, with_below};
+use crate::process::{self, now};
+use crate::recording::{Cost, SLACK, with_below};
 use crate::tracefs::{Instance, Tracefs};
 use measure::{Histogram, Nanos};
 use model::{DeviceLatency, LatencyPercentiles, OperationLatency};

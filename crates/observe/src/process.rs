@@ -1,6 +1,7 @@
 //! Facts about processes from /proc: threads and children, what a descriptor is, limits of control groups.
 
 use crate::event::Thread;
+use measure::Nanos;
 use rustc_hash::FxHashMap;
 use rustix::fs::OFlags;
 use std::collections::HashSet;
@@ -132,4 +133,11 @@ pub(crate) fn wholes() -> FxHashMap<DeviceNumber, DeviceNumber> {
         disk.partitions().into_iter().filter_map(pair).collect::<Vec<_>>()
     };
     disks.iter().flat_map(of_disk).collect()
+}
+
+/// The clock of the events.
+pub(crate) fn now() -> Nanos {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let part = |value: i64| u64::try_from(value).unwrap_or(0);
+    Nanos(part(time.tv_sec).saturating_mul(1_000_000_000).saturating_add(part(time.tv_nsec)))
 }

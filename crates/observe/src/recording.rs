@@ -5,7 +5,7 @@ use crate::calls::{Call, Does};
 use crate::event::{Event, PAGE_CACHE, Thread, What};
 use crate::io::{Direction, Io, Part, Reach};
 use crate::join::{Counts, Joiner, Scope, Stream};
-use crate::process::{self, Behind, OpenFile};
+use crate::process::{self, Behind, OpenFile, now};
 use crate::tracefs::{Instance, Tracefs};
 use measure::Nanos;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -557,11 +557,4 @@ fn processes_of(group: &Path) -> Vec<u32> {
         );
     }
     processes
-}
-
-/// The clock of the events.
-pub(crate) fn now() -> Nanos {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let part = |value: i64| u64::try_from(value).unwrap_or(0);
-    Nanos(part(time.tv_sec).saturating_mul(1_000_000_000).saturating_add(part(time.tv_nsec)))
 }

@@ -8,7 +8,7 @@ use crate::calls::CALLS;
 use crate::event::{Event, Layout, Of, PAUSES, SOURCES, Thread, What, device_word};
 use crate::format::Format;
 use crate::page::PageLayout;
-use crate::recording::now;
+use crate::process::now;
 use measure::Nanos;
 use rustc_hash::FxHashMap;
 use std::fs::File;

@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use measure::text;
 use observe::{Part, Reach};
-use sys::processes::cgroup::IoLimit;
+use session::layers;
 
 /// A share of time that is worth nothing.
 const LITTLE: f64 = 0.1;
@@ -37,7 +37,8 @@ fn of_parts(answer: &Answer) -> Vec<String> {
     let of_what = if answer.is_device { "the device's I/Os" } else { "its I/Os" };
     let mut first = format!("{} of the time of {of_what} is {}", text::percent(share(largest)), words(largest));
     if largest == Part::Throttle {
-        let limits: Vec<String> = answer.seen.limits.iter().map(limit).collect();
+        let limits: Vec<String> =
+            answer.seen.limits.iter().map(|one| layers::limited(&layers::limit(one)).text).collect();
         first += &format!(": {}", text::listed_up_to(&limits, 3));
     }
     let little = answer.summary.in_calls.filter(|busy| *busy < LITTLE && is_all_seen(answer));
@@ -108,24 +109,10 @@ fn words(part: Part) -> &'static str {
     }
 }
 
-/// A limit with its group, device and rates.
-pub(super) fn limit(limit: &IoLimit) -> String {
-    let rates = [
-        (limit.read_iops, "reads"),
-        (limit.write_iops, "writes"),
-        (limit.read_bytes_per_second, "bytes read"),
-        (limit.write_bytes_per_second, "bytes written"),
-    ];
-    let rates: Vec<String> = rates
-        .iter()
-        .filter_map(|(rate, what)| Some(format!("{} {what} per second", text::grouped(measure::float((*rate)?)))))
-        .collect();
-    format!("control group {}, device {}, {}", limit.group, limit.device, text::listed(&rates))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sys::processes::cgroup::IoLimit;
 
     fn of(parts: &[(Part, f64)]) -> String {
         among(parts, Some(1.0))

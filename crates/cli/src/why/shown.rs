@@ -48,8 +48,7 @@ pub(super) fn facts(answer: &Answer) -> Vec<String> {
 fn lines(answer: &Answer) -> Vec<Line> {
     let groups: Vec<IoGroup> = answer.summary.groups.iter().map(layers::group).collect();
     let cost = &answer.seen.cost;
-    let mut lines: Vec<Line> =
-        groups.iter().map(|group| Line { heading: "does", text: layers::does(group, cost.time) }).collect();
+    let mut lines: Vec<Line> = groups.iter().map(|group| layers::does(group, cost.time)).collect();
     for program in answer.summary.programs.iter().filter(|_| answer.is_device).take(PROGRAMS) {
         let share = text::percent(program.time.as_f64() / answer.summary.parts.sum().as_f64().max(1.0));
         let (count, bytes) = (text::grouped(float(program.count)), text::short_bytes(float(program.bytes)));
@@ -60,11 +59,10 @@ fn lines(answer: &Answer) -> Vec<Line> {
     }
     lines.extend(groups.iter().flat_map(layers::times_of));
     lines.extend(groups.iter().filter_map(layers::slowest));
-    lines.extend(answer.seen.limits.iter().map(|limit| Line { heading: "limit", text: sentences::limit(limit) }));
+    lines.extend(answer.seen.limits.iter().map(|limit| layers::limited(&layers::limit(limit))));
     lines.extend(waker(answer));
     lines.extend(answer.disks.iter().map(|disk| Line { heading: "disk", text: disk.line() }));
-    let costs = layers::costs(&layers::cost(cost), cost.time, answer.seen.ios.len() as u64);
-    lines.push(Line { heading: "cost", text: costs });
+    lines.push(layers::costs(&layers::cost(cost), cost.time, answer.seen.ios.len() as u64));
     lines
 }
 

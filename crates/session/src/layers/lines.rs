@@ -16,7 +16,7 @@ const HEADING: usize = 7;
 pub struct Line {
     /// A word.
     pub heading: &'static str,
-    /// What follows it.
+    /// The text after it.
     pub text: String,
 }
 
@@ -43,12 +43,11 @@ pub fn shown(layers: &Layers, columns: Option<usize>) -> String {
 
 fn of_run(layers: &Layers) -> Vec<Line> {
     let groups = &layers.groups;
-    let mut lines: Vec<Line> =
-        groups.iter().map(|group| Line { heading: "does", text: does(group, layers.recorded) }).collect();
+    let mut lines: Vec<Line> = groups.iter().map(|group| does(group, layers.recorded)).collect();
     lines.extend(groups.iter().flat_map(times_of));
     lines.extend(groups.iter().filter_map(slowest));
-    lines.extend(layers.limits.iter().map(|limit| Line { heading: "limit", text: limited(limit) }));
-    lines.push(Line { heading: "cost", text: costs(&layers.cost, layers.recorded, layers.ios) });
+    lines.extend(layers.limits.iter().map(limited));
+    lines.push(costs(&layers.cost, layers.recorded, layers.ios));
     lines
 }
 
@@ -67,8 +66,8 @@ pub fn noun(group: &IoGroup, count: u64) -> String {
     }
 }
 
-/// What a group does.
-pub fn does(group: &IoGroup, recorded: Nanos) -> String {
+/// Number, size, rate, depth and order of a group.
+pub fn does(group: &IoGroup, recorded: Nanos) -> Line {
     let is_block = group.reach == Reach::Block.name();
     let mut line = format!("{} {}", text::grouped(float(group.count)), noun(group, group.count));
     if group.direction == Direction::Sync.name() && !is_block {
@@ -99,7 +98,7 @@ pub fn does(group: &IoGroup, recorded: Nanos) -> String {
     if is_block {
         line += "; seen from the block layer's queue to completion";
     }
-    line
+    Line { heading: "does", text: line }
 }
 
 /// Where the time of usual and of slow I/Os goes.
@@ -145,23 +144,24 @@ pub fn slowest(group: &IoGroup) -> Option<Line> {
     (group.count >= 100).then_some(Line { heading: "slow", text })
 }
 
-/// What the recording cost.
-pub fn costs(cost: &RecordingCost, recorded: Nanos, ios: u64) -> String {
+/// Cost and loss of the recording.
+pub fn costs(cost: &RecordingCost, recorded: Nanos, ios: u64) -> Line {
     let time = recorded.as_f64().max(1.0);
     let events = match ios {
         0 => format!("{} events", text::grouped(float(cost.events))),
         ios => format!("{} events per I/O", text::number(float(cost.events) / float(ios))),
     };
-    format!(
+    let text = format!(
         "plumb used {} of a processor; {events}, {} lost; {} of the time recorded",
         text::percent(cost.processor.as_f64() / time),
         text::grouped(float(cost.lost)),
         text::percent((1.0 - cost.unrecorded.as_f64() / time).max(0.0))
-    )
+    );
+    Line { heading: "cost", text }
 }
 
 /// A limit with its group, device and rates.
-fn limited(limit: &GroupLimit) -> String {
+pub fn limited(limit: &GroupLimit) -> Line {
     let rates = [
         (limit.reads_per_second, "reads"),
         (limit.writes_per_second, "writes"),
@@ -171,7 +171,8 @@ fn limited(limit: &GroupLimit) -> String {
     let rate =
         |(rate, what): &(Option<u64>, &str)| Some(format!("{} {what} per second", text::grouped(float((*rate)?))));
     let rates: Vec<String> = rates.iter().filter_map(rate).collect();
-    format!("control group {}, device {}, {}", limit.group, limit.device, text::listed(&rates))
+    let text = format!("control group {}, device {}, {}", limit.group, limit.device, text::listed(&rates));
+    Line { heading: "limit", text }
 }
 
 /// Everything that is not in the numbers above.

@@ -19,7 +19,7 @@ use sys::processes::placement;
 use sys::processes::signals::Watch;
 
 pub use groups::{cost, group, limit, some, sum, times};
-pub use lines::{Line, costs, does, headed, noun, parts, remarks, shown, slowest, times_of};
+pub use lines::{Line, costs, does, headed, limited, noun, parts, remarks, shown, slowest, times_of};
 
 /// Time between two readings of the events.
 const STEP: Duration = Duration::from_millis(20);
@@ -150,7 +150,7 @@ fn check(plan: &Plan) -> Result<(), String> {
     Err(format!("job `{}`: ioengine={} {why}; what works: {}", job.name, job.engine, works.join(", ")))
 }
 
-/// What was recorded, of the jobs alone.
+/// The recording, of the jobs alone.
 fn layers(mut seen: Seen, begun: Nanos, is_full: bool, jobs: &[JobResult]) -> Layers {
     let own = OwnIos::of(jobs);
     let is_own: Vec<bool> = seen.ios.iter().map(|io| own.has(io, &seen, io.begin.saturating_sub(begun))).collect();
