@@ -112,7 +112,6 @@ fn words(part: Part) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sys::processes::cgroup::IoLimit;
 
     fn of(parts: &[(Part, f64)]) -> String {
         among(parts, Some(1.0))
@@ -143,18 +142,5 @@ mod tests {
         );
         let journal = of(&[(Part::Device, 0.2), (Part::Journal, 0.8)]);
         assert!(journal.contains("10 % off that time by itself") && journal.contains("(80 %)"), "{journal}");
-    }
-
-    #[test]
-    fn a_limit_has_its_group_and_rate() {
-        let one = IoLimit {
-            group: "/a".to_owned(),
-            device: sys::devices::identity::DeviceNumber { major: 8, minor: 0 },
-            read_bytes_per_second: None,
-            write_bytes_per_second: None,
-            read_iops: Some(1500),
-            write_iops: None,
-        };
-        assert_eq!(limit(&one), "control group /a, device 8:0, 1,500 reads per second");
     }
 }

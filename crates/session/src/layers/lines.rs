@@ -206,3 +206,22 @@ pub fn remarks(seen: &Seen, is_full: bool) -> Vec<String> {
     }
     remarks
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_has_its_group_and_rate() {
+        let one = sys::processes::cgroup::IoLimit {
+            group: "/a".to_owned(),
+            device: sys::devices::identity::DeviceNumber { major: 8, minor: 0 },
+            read_bytes_per_second: None,
+            write_bytes_per_second: None,
+            read_iops: Some(1500),
+            write_iops: None,
+        };
+        let line = limited(&crate::layers::limit(&one));
+        assert_eq!((line.heading, &*line.text), ("limit", "control group /a, device 8:0, 1,500 reads per second"));
+    }
+}
