@@ -336,7 +336,8 @@ impl Recording {
         for instance in &mut self.instances {
             instance.read(&mut self.waiting)?;
         }
-        for event in &self.waiting[known..] {
+        // Those of the starter are not joined.
+        for event in self.waiting[known..].iter().filter(|event| Some(event.thread) != self.starter) {
             if let What::Enter { call: Call { does: Does::Close, .. }, descriptor: Some(descriptor), .. } = event.what {
                 self.facts.closes(Stream { thread: event.thread, descriptor });
             }
