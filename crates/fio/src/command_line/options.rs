@@ -103,7 +103,7 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     session("no-calibrate", Nothing, "Leave plumb's own share unmeasured (plumb only)"),
     session("store", Needed("FILE"), "Keep the result in this store (plumb only)"),
     session("no-store", Nothing, "Do not keep the result in a store (plumb only)"),
-    works("layers", Nothing, "Where the time of I/Os goes; needs root (plumb only)"),
+    works("layers", Nothing, "Time of I/Os by part; needs root (plumb only)"),
     works("until-regime", Needed("WHAT"), "End at a change, or once settled (plumb only)"),
     refused("alloc-size", Needed("KB"), "memory is allocated as needed", "Size of the shared memory pool"),
     works("client", Needed("HOST"), "Run the job files that follow on this server"),
