@@ -33,7 +33,7 @@ impl Latency {
         Ok(std::mem::replace(&mut self.is_begun, true).then_some(interval))
     }
 
-    /// What it cost, in a line.
+    /// Its costs, in a line.
     pub(crate) fn cost(&self) -> String {
         let cost = self.recording.cost();
         let share = cost.processor.as_f64() / cost.time.as_f64().max(1.0);

@@ -326,7 +326,9 @@ fn a_page_has_bars_of_parts_and_the_slow_ios() {
 fn an_anonymous_recording_has_no_names_of_files() {
     let place = place();
     plumb(&place, READS).succeeds();
-    plumb(&place, "why --quiet --anonymise --record r.parquet --").words(PLUMB).words(READS).succeeds();
+    // So long that its descriptor is looked up on a busy machine, too.
+    let reads = format!("{READS} --rate_iops=400");
+    plumb(&place, "why --quiet --anonymise --record r.parquet --").words(PLUMB).words(reads).succeeds();
     let (paths, inodes) = (column(&place, "r.parquet", "path"), column(&place, "r.parquet", "inode"));
     let of_job: HashSet<&String> = paths.iter().filter(|path| !path.is_empty()).collect();
     assert!(!of_job.is_empty() && of_job.iter().all(|path| path.len() == 16 && !path.contains('/')), "{of_job:?}");

@@ -218,7 +218,7 @@ impl Latencies {
         live.instance.enable_block(if names.is_empty() { &[] } else { &followed })
     }
 
-    /// What was recorded since this was called last.
+    /// Latencies of the I/Os that ended since this was called last.
     ///
     /// # Errors
     /// The events could not be read.
@@ -234,7 +234,7 @@ impl Latencies {
         Ok(LatencyInterval { devices: live.devices.latencies(), lost: lost.saturating_sub(before), forgotten })
     }
 
-    /// What it has cost so far.
+    /// Its costs so far.
     pub fn cost(&self) -> Cost {
         let live = locked(&self.live);
         Cost {
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn an_io_that_the_driver_gave_back_is_queued_until_it_has_it_again() {
+    fn an_io_that_the_driver_gave_back_is_queued_again() {
         let mut devices = Devices::new(FxHashMap::default());
         for begin in [0, 1000] {
             let one = span(DISK, begin, Op::Write);

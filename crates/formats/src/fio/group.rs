@@ -1,7 +1,7 @@
 //! Totals of the jobs in one reporting group (`group_reporting`, `new_group`).
 
 use measure::{Direction, Nanos, PerDirection};
-use model::{DirectionResult, JobResult, LatencyStatistics, RunResult, Unified, WalkedWrites};
+use model::{DeviceUsage, DirectionResult, JobResult, LatencyStatistics, RunResult, Unified, WalkedWrites};
 use std::borrow::Cow;
 
 /// The numbers in a row: those of one direction, or the sum of all directions.
@@ -172,4 +172,17 @@ fn add_walked(row: &mut JobResult, walked: WalkedWrites) {
 /// The I/Os of a row that were done.
 pub(crate) fn ios_done(row: &JobResult) -> u64 {
     row.ios().saturating_sub(row.walked.map_or(0, |walked| walked.ios))
+}
+
+/// The devices with those below them, each once: those of a run are in the list, too.
+pub(crate) fn each_once(devices: &[DeviceUsage]) -> Vec<&DeviceUsage> {
+    fn add<'a>(found: &mut Vec<&'a DeviceUsage>, device: &'a DeviceUsage) {
+        if !found.iter().any(|known| known.name == device.name) {
+            found.push(device);
+            device.members.iter().for_each(|member| add(found, member));
+        }
+    }
+    let mut found = Vec::new();
+    devices.iter().for_each(|device| add(&mut found, device));
+    found
 }

@@ -23,8 +23,10 @@ pub use lines::{Line, costs, does, headed, limited, noun, parts, remarks, shown,
 
 /// Time between two readings of the events.
 const STEP: Duration = Duration::from_millis(20);
-/// The clocks of the run and of the kernel may differ by this at its end.
-const SLACK: Nanos = Nanos::from_millis(10);
+/// The clock of the run may begin this much before that of the recording.
+const EARLY: Nanos = Nanos::from_millis(10);
+/// And this much after it, on a busy machine.
+const LATE: Nanos = Nanos::from_secs(1);
 
 /// A run that is recorded. It begins before the workers are forked, so that they are followed.
 pub struct RecordedRun {
@@ -210,7 +212,7 @@ impl<'a> OwnIos<'a> {
             let is_in = worker
                 .job
                 .measured
-                .is_some_and(|part| part.from <= at.saturating_add(SLACK) && at <= part.until.saturating_add(SLACK));
+                .is_some_and(|part| part.from <= at.saturating_add(EARLY) && at <= part.until.saturating_add(LATE));
             let path = file.map(|file| file.path.strip_suffix(" (deleted)").unwrap_or(&file.path));
             is_in && path.is_none_or(|path| worker.paths.contains(path))
         };

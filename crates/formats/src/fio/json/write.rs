@@ -1,8 +1,8 @@
 //! RunResult → fio's JSON.
 
 use super::steer;
-use crate::fio::group::{Divisor, Group, RowPart, percent_of_group, shown};
-use crate::fio::text::{each_once, mean_of, version_line};
+use crate::fio::group::{Divisor, Group, RowPart, each_once, percent_of_group, shown};
+use crate::fio::text::{mean_of, version_line};
 use crate::fio::{group, percent_rows};
 use crate::{View, local_time};
 use measure::Histogram;

@@ -1,8 +1,8 @@
 //! RunResult → terse lines.
 
 use super::{PERCENTILE_PLACES, UNUSED_PLACE};
-use crate::fio::group::{Divisor, Group, RowPart, percent_of_group, shown};
-use crate::fio::text::{cpu_percent, each_once, version_line};
+use crate::fio::group::{Divisor, Group, RowPart, each_once, percent_of_group, shown};
+use crate::fio::text::{cpu_percent, version_line};
 use crate::fio::{group, percent_rows};
 use crate::printable;
 use fio::TerseVersion;

@@ -9,7 +9,7 @@ mod start;
 
 use crate::View;
 use crate::fio::group;
-use crate::fio::group::{Group, GroupSum, RowPart};
+use crate::fio::group::{Group, GroupSum, RowPart, each_once};
 use crate::write_number::{Step, rate, scaled};
 pub(crate) use job_block::cpu_percent;
 use measure::Direction;
@@ -109,19 +109,6 @@ fn write_disks(text: &mut String, devices: &[DeviceUsage]) {
     for device in each_once(devices) {
         write_device(text, device);
     }
-}
-
-/// The devices with those below them, each once: those of a run are in the list, too.
-pub(crate) fn each_once(devices: &[DeviceUsage]) -> Vec<&DeviceUsage> {
-    fn add<'a>(found: &mut Vec<&'a DeviceUsage>, device: &'a DeviceUsage) {
-        if !found.iter().any(|known| known.name == device.name) {
-            found.push(device);
-            device.members.iter().for_each(|member| add(found, member));
-        }
-    }
-    let mut found = Vec::new();
-    devices.iter().for_each(|device| add(&mut found, device));
-    found
 }
 
 fn write_device(text: &mut String, device: &DeviceUsage) {
