@@ -151,6 +151,8 @@ pub struct Recording {
     used: u64,
     /// The thread that starts what is recorded. Its own calls are not.
     starter: Option<Thread>,
+    /// Threads that it started, as far as they are followed.
+    followed: FxHashSet<Thread>,
 }
 
 impl Recording {
@@ -162,7 +164,6 @@ impl Recording {
     pub fn of_started() -> Result<Self, ObserveError> {
         let mut recording = Self::begin(Scope::Calls, &[])?;
         let own = Thread(i32::try_from(placement::thread_id()).unwrap_or(0));
-        recording.instances[0].follow(&[own])?;
         for instance in &recording.instances {
             instance.stop()?;
         }
@@ -171,14 +172,32 @@ impl Recording {
         Ok(recording)
     }
 
+    /// This moment on the clock of the I/Os.
+    pub fn now() -> Nanos {
+        now()
+    }
+
     /// Begins a recording of what this thread starts. Returns its begin, on the clock of the I/Os.
     ///
     /// # Errors
     /// A file of the kernel cannot be written.
     pub fn go_on(&mut self) -> Result<Nanos, ObserveError> {
+        self.follow_started()?;
         (self.begun, self.used) = (now(), usage::thread_cpu_ns());
         self.instances.iter_mut().try_for_each(Instance::go_on)?;
         Ok(self.begun)
+    }
+
+    /// Follows what the starter has started, and not the starter: to read events makes events of its own.
+    fn follow_started(&mut self) -> Result<(), ObserveError> {
+        let (own, starter) = (std::process::id(), self.starter);
+        let others = |threads: Vec<Thread>| threads.into_iter().filter(move |thread| Some(*thread) != starter);
+        if self.followed.is_empty() || others(process::threads(own)).any(|one| !self.followed.contains(&one)) {
+            self.followed = others(process::family(own)).collect();
+            let followed: Vec<Thread> = self.followed.iter().copied().collect();
+            self.instances[0].follow(&followed)?;
+        }
+        Ok(())
     }
 
     /// Records a process with its threads and descendants.
@@ -305,6 +324,7 @@ impl Recording {
             begun: now(),
             used: usage::thread_cpu_ns(),
             starter: None,
+            followed: FxHashSet::default(),
         })
     }
 
@@ -314,6 +334,9 @@ impl Recording {
     /// They cannot be read.
     pub fn step(&mut self) -> Result<Going, ObserveError> {
         let going = self.going();
+        if matches!(self.target, Target::Started) {
+            self.follow_started()?;
+        }
         let before = now();
         self.read()?;
         self.join(before.saturating_sub(SLACK));

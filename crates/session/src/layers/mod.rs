@@ -23,16 +23,16 @@ pub use lines::{Line, costs, does, headed, limited, noun, parts, remarks, shown,
 
 /// Time between two readings of the events.
 const STEP: Duration = Duration::from_millis(20);
-/// The clock of the run may begin this much before that of the recording.
-const EARLY: Nanos = Nanos::from_millis(10);
-/// And this much after it, on a busy machine.
-const LATE: Nanos = Nanos::from_secs(1);
+/// The clocks of the run and of the events agree to this.
+const SLACK: Nanos = Nanos::from_millis(10);
 
 /// A run that is recorded. It begins before the workers are forked, so that they are followed.
 pub struct RecordedRun {
     recording: Option<Recording>,
     /// Start of the first workers, on the clock of the events.
     begun: Option<Nanos>,
+    /// Zero of the clock of the run, on the same clock.
+    zero: Option<Nanos>,
     stepped: Instant,
     /// The recording, once it has ended.
     seen: Result<Seen, ObserveError>,
@@ -51,6 +51,7 @@ impl RecordedRun {
         Ok(RecordedRun {
             recording: Some(recording),
             begun: None,
+            zero: None,
             stepped: Instant::now(),
             seen: Ok(Seen::default()),
             is_full: false,
@@ -68,7 +69,7 @@ impl RecordedRun {
         self.stop();
         result.ended_by_signal = result.ended_by_signal.or_else(|| self.signals.caught());
         let layers = match self.seen {
-            Ok(seen) => layers(seen, self.begun.unwrap_or_default(), self.is_full, &result.jobs),
+            Ok(seen) => layers(seen, self.zero.or(self.begun).unwrap_or_default(), self.is_full, &result.jobs),
             Err(error) => Layers { remarks: vec![format!("not recorded: {error}")], ..Layers::default() },
         };
         result.layers = Some(Box::new(layers));
@@ -126,6 +127,11 @@ impl Observer for LayersObserver<'_> {
 
     fn request(&mut self, elapsed: Nanos) -> Option<Request> {
         self.run.step();
+        if self.run.begun.is_some() {
+            // A pause between the two readings makes it late, never early.
+            let zero = Recording::now().saturating_sub(elapsed);
+            self.run.zero = Some(self.run.zero.map_or(zero, |known| known.min(zero)));
+        }
         // One that came before the run had its own handlers.
         let is_over = self.run.signals.caught().is_some();
         self.inner.request(elapsed).or(is_over.then_some(Request::End))
@@ -212,7 +218,7 @@ impl<'a> OwnIos<'a> {
             let is_in = worker
                 .job
                 .measured
-                .is_some_and(|part| part.from <= at.saturating_add(EARLY) && at <= part.until.saturating_add(LATE));
+                .is_some_and(|part| part.from <= at.saturating_add(SLACK) && at <= part.until.saturating_add(SLACK));
             let path = file.map(|file| file.path.strip_suffix(" (deleted)").unwrap_or(&file.path));
             is_in && path.is_none_or(|path| worker.paths.contains(path))
         };
