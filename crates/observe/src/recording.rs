@@ -188,7 +188,7 @@ impl Recording {
         Ok(self.begun)
     }
 
-    /// Follows what the starter has started, and not the starter: to read events makes events of its own.
+    /// Follows what the starter has started, and not the starter: to read events makes events, too.
     fn follow_started(&mut self) -> Result<(), ObserveError> {
         let (own, starter) = (std::process::id(), self.starter);
         let others = |threads: Vec<Thread>| threads.into_iter().filter(move |thread| Some(*thread) != starter);
