@@ -313,6 +313,8 @@ const DIFFER: &[(&str, &str, &[&str])] = &[
     ("io_uring::read", FAILED, &["slat_ns.N"]),
     ("libaio::read", FAILED, &["slat_ns.N"]),
     ("libaio::continued", FAILED, &["slat_ns.N"]),
+    ("posixaio::write", FAILED, &["slat_ns.N"]),
+    ("psync::verified", "fio verifies up to the first block that was not written, plumb all others", &["read."]),
     ("mmap::read", "fio dies of the signal that a bad block of a mapped file gives", &["status", "error", "read."]),
 ];
 
