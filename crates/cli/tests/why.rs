@@ -100,8 +100,15 @@ fn has_the_ios_of_its_report(place: &Place, call: &str, words: &str) -> Value {
     for direction in ["read", "write"] {
         let calls = group(&document, direction)["calls"].as_array().unwrap();
         let of_queue = calls.iter().find(|one| one["name"] == call).unwrap_or_else(|| panic!("{words}: {document:#}"));
-        let counted = &report[direction]["total_ios"];
-        assert_eq!((&of_queue["count"], counted.as_u64() > Some(50)), (counted, true), "{words}: {document:#}");
+        let counted = report[direction]["total_ios"].as_u64().unwrap();
+        let count = of_queue["count"].as_u64().unwrap();
+        // Requests whose workers could not be followed are left out, and counted.
+        let gaps = ["unknown_descriptors", "outside_of_calls"].map(|gap| document[gap].as_u64().unwrap());
+        let left_out = if words.contains("force_async") { gaps.iter().sum() } else { 0 };
+        assert!(counted > 50 && (counted.saturating_sub(left_out)..=counted).contains(&count), "{words}: {document:#}");
+        if count < counted {
+            continue;
+        }
         let has_sizes = !words.contains("libaio --direct=0");
         let bytes = if has_sizes { &report[direction]["io_bytes"] } else { &Value::from(0) };
         assert_eq!(&of_queue["bytes"], bytes, "{words}: {direction}: {document:#}");

@@ -236,7 +236,7 @@ out_of_group() {
     echo $BASHPID >/tmp/cgroup/cgroup.procs
 }
 
-# parts_of DEVICE PART NANOSECONDS: records reads of the device; whether they spend four fifths of their time in this part,
+# parts_of DEVICE PART NANOSECONDS: records reads of the device; whether they spend most of their time in this part,
 # and at p50 this time, up to a quarter more: the processors of the guest are slow.
 parts_of() {
     plumb why --json -o /tmp/why.json -- /dev/shm/ours/plumb fio --name=a --ioengine=psync --rw=randread --bs=4k \
@@ -250,7 +250,7 @@ group = max(reads, key=lambda group: group["count"])
 parts, middle = group["parts_ns"], group["middle"]
 share = parts[part] / sum(parts.values())
 each = middle["parts_ns"][part] / middle["count"]
-right = share >= 0.8 and (time == 0 or time <= each <= 1.25 * time)
+right = share >= 0.5 and (time == 0 or time <= each <= 1.25 * time)
 print(f"{group['count']} reads: {part} {share:.1%} of the time, {each / 1e6:.3f} ms at p50")
 print("as planted" if right else json.dumps(parts))
 END

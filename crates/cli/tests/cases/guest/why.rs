@@ -1,5 +1,5 @@
 //! `plumb why` where it is known what holds I/Os back, on devices that only a guest has: 300 reads of 4 KiB, one at a
-//! time, must spend four fifths of their time in the planted part: the processors of the guest are slow.
+//! time, must spend most of their time in the planted part. The processors of the guest are slow.
 
 use super::rows::{Device, Row};
 
