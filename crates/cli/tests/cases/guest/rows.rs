@@ -322,7 +322,7 @@ const STATUS_OF_COMMAND: &str = "fio's error is the status of the command, ours 
 const NEVER_BEGAN: &str = "fio has latencies of a job that never began";
 const RANDOM_SIZES: &str = "sizes are drawn at random";
 const FAILED: &str = "no latency is kept of an I/O that failed, and fio has that of its submission";
-/// 27 to 112 flushes reach a disk of which fio 3.42 and plumb flush 7.
+/// 27 to 112 flushes reach a disk of which fio 3.41 and plumb flush 7.
 const FLUSHES_AGAIN: &str = "fio 3.33 flushes again while it waits for the writes before a flush";
 
 /// The row, with what is known to differ in it. Only faulty devices fail reads.
