@@ -10,6 +10,7 @@
     reason = "a test fails by its panic and prints for a person"
 )]
 
+mod block_trace;
 mod capacity;
 mod checks;
 #[path = "../context.rs"]
@@ -54,6 +55,7 @@ fn main() -> std::process::ExitCode {
         load::groups(),
         programs::groups(),
         seen::groups(),
+        block_trace::groups(),
         mpi::groups(),
         orders::groups(),
         members::groups(),
