@@ -55,6 +55,20 @@ fn direct_reads_are_counted_and_wait_for_the_device() {
     assert_eq!(document["cost"]["events_lost"], 0, "{document:#}");
 }
 
+/// A shell that records itself starts the recorder, too.
+#[test]
+fn a_recorder_below_its_target_leaves_itself_out() {
+    let place = place();
+    let dd = "dd if=/dev/zero of=data bs=4k count=100 oflag=sync status=none";
+    let script = format!("{PLUMB} why --json -o why.json --for 2s --pid $$ & sleep 1; {dd}; wait");
+    house::Run::new("sh", &place).words(["-c", script.as_str()]).env("PLUMB_STORE", "off").succeeds();
+    let document = place.json("why.json");
+    assert_eq!(group(&document, "write")["frequent_count"], 100, "{document:#}");
+    // Each read of its buffers would be a call with five events.
+    let events = document["cost"]["events"].as_u64().unwrap();
+    assert!((400..20_000).contains(&events), "{document:#}");
+}
+
 #[test]
 fn reads_of_a_cached_file_are_of_the_cache() {
     let place = place();

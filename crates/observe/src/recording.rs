@@ -274,13 +274,19 @@ impl Recording {
         Self::begin(Scope::Devices(own), &with_below(device))
     }
 
+    /// Records these threads, but those of this process: to read events makes events, too.
     fn of_threads(target: Target, threads: impl Fn() -> Vec<Thread>) -> Result<Self, ObserveError> {
         let mut recording = Self::begin(Scope::Calls, &[])?;
         // Those that were started while they were listed.
         let mut known = Vec::new();
         loop {
+            let own = process::threads(std::process::id());
             let mut now = threads();
+            now.retain(|thread| !own.contains(thread));
             now.sort_unstable();
+            if now.is_empty() {
+                return Err(ObserveError::NoTarget("no other process than this one is left to record".to_owned()));
+            }
             if now == known {
                 break;
             }
