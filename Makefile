@@ -14,7 +14,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := false
 endif
 
-.PHONY: help demo release install dist packages packages-again check lint docs test test-full fresh test-r programs mpi cluster metrics checks guest guests durable truths faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
+.PHONY: help demo release install dist packages packages-again check lint docs test test-full fresh test-r programs mpi cluster metrics checks guest guests durable truths watched faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
 	oracles charts gallery clean
 
 help:
@@ -59,6 +59,7 @@ help:
 	@echo '  make fuzz         FUZZ_SECONDS (600) of processor time per reader of foreign bytes, or READERS="iolog" alone'
 	@echo 'Measure; wants a quiet machine'
 	@echo '  make bench        CPU time per I/O: plumb, fio and the bare loop; many jobs and files; iozone; readers and reports'
+	@echo '  make watched      what plumb why costs the program that it watches, by plumb versus; 6 min; as root'
 	@echo '  make bench-short  less of it; fails where plumb costs more than its budget'
 	@echo 'Fetch and draw'
 	@echo '  make oracles      install fio, sysstat and iozone3 from Debian, readers of their output from PyPI'
@@ -163,6 +164,10 @@ guests: oracles
 # Not in the gate: what else runs takes processors.
 truths: oracles
 	$(CASES) truths:: -- --ignored --nocapture
+
+watched:
+	$(CARGO) build --release --locked --bin plumb
+	PLUMB_LOAD_PROGRAM=$(CURDIR)/target/release/plumb $(CASES) watched:: -- --ignored --nocapture
 
 faults: oracles
 	$(CASES) faults::

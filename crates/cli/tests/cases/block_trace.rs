@@ -86,8 +86,10 @@ fn recorded(path: &Path) -> Result<Vec<(i64, i64)>, Box<dyn std::error::Error>> 
             _ => panic!("no {name} among {names:?}"),
         };
         let (times, offsets, bytes) = (whole("time_ns"), whole("offset_bytes"), whole("bytes"));
-        let parts: Vec<Vec<i64>> =
-            names[names.iter().position(|name| *name == "cache_ns").unwrap()..].iter().map(|name| whole(name)).collect();
+        let parts: Vec<Vec<i64>> = names[names.iter().position(|name| *name == "cache_ns").unwrap()..]
+            .iter()
+            .map(|name| whole(name))
+            .collect();
         let devices = whole("device_ns");
         for at in 0..times.len() {
             assert_eq!(parts.iter().map(|part| part[at]).sum::<i64>(), times[at], "I/O {at}: parts and time");
@@ -115,5 +117,9 @@ fn device_part() -> Result<(), Box<dyn std::error::Error>> {
     let within = differences.iter().filter(|difference| **difference <= MOST_NS).count();
     let most = differences.iter().max();
     println!("{within} of {} requests within {MOST_NS} ns; the farthest is {most:?} ns off", differences.len());
-    if within * 100 >= READS * WITHIN_PERCENT { Ok(()) } else { Err(format!("{within} of {READS} requests: {differences:?}").into()) }
+    if within * 100 >= READS * WITHIN_PERCENT {
+        Ok(())
+    } else {
+        Err(format!("{within} of {READS} requests: {differences:?}").into())
+    }
 }

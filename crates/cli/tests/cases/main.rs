@@ -38,6 +38,7 @@ mod servers;
 mod soak;
 mod store;
 mod truths;
+mod watched;
 
 fn main() -> std::process::ExitCode {
     let tables = [
@@ -64,6 +65,7 @@ fn main() -> std::process::ExitCode {
         gate::groups(),
         capacity::groups(),
         truths::groups(),
+        watched::groups(),
         // Its guest needs a processor: when it runs the tests that wait have ended.
         guest::groups(),
     ];
