@@ -22,6 +22,8 @@ const CUTS: [usize; 2] = [56, 20];
 const KINDS: [&str; 4] = ["raw", "ext4", "xfs", "btrfs"];
 /// Honest disks of each kind in a guest. Of those that lie there is one of each.
 const HONEST: usize = 2;
+/// Bytes that a disk below a file system writes completely or not at all.
+const UNIT: u32 = 4096;
 /// Acknowledgements of each writer before a cut.
 const LEAST: usize = 200;
 /// Longest time until they are there.
@@ -129,7 +131,7 @@ fn run(place: &Path, boot: usize, judge: &[Disk], write: &[Disk]) -> Result<Answ
     let mut disks = write.to_vec();
     disks.extend(judge.iter().filter(|disk| !write.iter().any(|other| other.name == disk.name)).cloned());
     let (mut running, mut words) = (Running(Vec::new()), vec![format!("-pidfile {}", share.join("pid").display())]);
-    words.push("-device virtio-serial-pci,max_ports=16".to_owned());
+    words.push("-device virtio-serial-pci,max_ports=16 -device virtio-scsi-pci,id=scsi".to_owned());
     disks.sort_by_key(|disk| disk.at);
     for disk in &disks {
         let at = disk.at;
@@ -198,7 +200,10 @@ fn started(place: &Path, disk: &Disk) -> Result<Child, String> {
         (false, "raw") => "order",
         (false, _) => "late",
     };
-    nbdkit.arg(format!("file={}", image.display())).arg(format!("lie={lie}"));
+    // Disks of today write 4 KiB or nothing of it. Until Linux 6.11 ext4 is not mounted again if a part of the block
+    // that commits a transaction is there.
+    let unit = if disk.kind == "raw" { 512 } else { UNIT };
+    nbdkit.arg(format!("file={}", image.display())).arg(format!("lie={lie}")).arg(format!("unit={unit}"));
     let child = nbdkit.spawn().map_err(|error| format!("nbdkit: {error}"))?;
     let begun = Instant::now();
     while !socket.exists() {
@@ -215,12 +220,17 @@ fn socket(disk: &Disk) -> PathBuf {
     std::env::temp_dir().join(format!("plumb-power-{}-{}", std::process::id(), disk.name))
 }
 
-/// The words of qemu for a disk: NVMe, which has FUA, or virtio.
+/// The words of qemu for a disk: SCSI, which has FUA, or virtio. The NVMe of qemu 7.2 acknowledges a write with FUA, and
+/// neither hands FUA on nor flushes: of eight honest ext4 below it, three lost writes in one cut.
 fn attached(disk: &Disk) -> String {
-    let at = disk.at;
+    let Disk { at, name, .. } = disk;
     let drive = format!("-drive if=none,id=d{at},format=raw,file=nbd:unix:{}", socket(disk).display());
-    let device = if ["raw", "ext4"].contains(&disk.kind) { "nvme" } else { "virtio-blk-pci" };
-    format!("{drive} -device {device},serial={},drive=d{at}", disk.name)
+    let device = if ["raw", "ext4"].contains(&disk.kind) {
+        format!("scsi-hd,bus=scsi.0,lun={at},dpofua=on,product={name}")
+    } else {
+        format!("virtio-blk-pci,serial={name}")
+    };
+    format!("{drive} -device {device},physical_block_size={UNIT},drive=d{at}")
 }
 
 /// Waits until all writers of this boot have acknowledged enough, and a while that is drawn.

@@ -5,9 +5,9 @@ mkdir -p /dev/shm/ours
 cp /share/plumb /dev/shm/ours/plumb
 modprobe -a virtio_console ext4 xfs btrfs
 
-# Disks by serial number, of which virtio keeps 20 letters, and ports by name.
+# Disks by serial number, of which virtio keeps 20 letters, or by product, of which SCSI keeps 16; and ports by name.
 declare -A device port
-for file in /sys/block/vd*/serial /sys/block/nvme*/device/serial; do
+for file in /sys/block/vd*/serial /sys/block/sd*/device/model; do
     read -r serial <"$file"
     name=${file#/sys/block/}
     device[$serial]=/dev/${name%%/*}

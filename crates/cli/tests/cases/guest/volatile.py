@@ -1,5 +1,5 @@
 """A disk with a volatile cache, for nbdkit's plugin python: what was written is in memory until it is flushed, or until
-the disk likes to write it to its file, in any order and by sectors. `lie=order` ignores flushes and FUA. `lie=late`
+the disk likes to write it to its file, in any order and by `unit` bytes. `lie=order` ignores flushes and FUA. `lie=late`
 does so, too, and writes back in order, late: a file system there is whole, and older than it said. A kill of nbdkit is
 a power cut."""
 
@@ -15,7 +15,7 @@ SECTOR = 512
 MOST = 8192
 LATE = 2048
 
-settings = {"file": None, "lie": "no"}
+settings = {"file": None, "lie": "no", "unit": SECTOR}
 cache = {}
 order = []
 late = collections.deque()
@@ -71,9 +71,12 @@ def pread(h, buf, offset, flags):
 
 
 def write_back(key):
-    sector = cache.pop(key, None)
-    if sector is not None:
-        os.pwrite(disk, sector, key)
+    unit = int(settings["unit"])
+    first = key - key % unit
+    for key in range(first, first + unit, SECTOR):
+        sector = cache.pop(key, None)
+        if sector is not None:
+            os.pwrite(disk, sector, key)
 
 
 def pwrite(h, buf, offset, flags):
