@@ -69,6 +69,8 @@ pub struct Target {
     pub block_device: bool,
     /// True if it is open for writing.
     pub writable: bool,
+    /// Size of its zones, if it is a zoned device and the job writes it by zones.
+    pub zone_size: Option<u64>,
 }
 
 impl Target {

@@ -293,6 +293,7 @@ mod tests {
             size: 64 << 10,
             block_device: false,
             writable: true,
+            zone_size: None,
         };
         let mut mapped = Mapped::open(&target, Pages::Ordinary, libc::MADV_NORMAL).unwrap();
         mapped.window = 16 << 10;

@@ -77,7 +77,8 @@ mod tests {
         std::fs::create_dir_all(root.path().join("sys/dev/block")).unwrap();
         let link = root.path().join(format!("sys/dev/block/{}:{}", libc::major(number), libc::minor(number)));
         std::os::unix::fs::symlink(disk.join("nvme7n1p1"), link).unwrap();
-        let targets = [Target { path: file, descriptor: None, size: 1, block_device: false, writable: false }];
+        let targets =
+            [Target { path: file, descriptor: None, size: 1, block_device: false, writable: false, zone_size: None }];
         for (value, named) in [("0\n", true), ("1\n", false)] {
             std::fs::write(disk.join("queue/io_poll"), value).unwrap();
             let found = without_device(&targets, root.path());

@@ -71,6 +71,13 @@ pub enum KeepsOrder {
     Always,
     /// While the device takes each I/O at once and whole: the kernel gives the others to threads.
     TakenAtOnce,
+    /// If this option has this word, the device puts the writes of a zone one behind the other.
+    InZones {
+        /// Its name.
+        option: &'static str,
+        /// Its value.
+        word: &'static str,
+    },
 }
 
 /// Capabilities and requirements of an engine. Parsing, planning and checks use these, never the engine's name.

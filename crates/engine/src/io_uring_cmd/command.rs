@@ -45,6 +45,8 @@ pub(super) const COMPARE: u8 = 0x05;
 pub(super) const WRITE_ZEROES: u8 = 0x08;
 pub(super) const DATASET_MANAGEMENT: u8 = 0x09;
 pub(super) const VERIFY: u8 = 0x0c;
+/// Of the zoned command set: a write to a zone, where the device chooses the place.
+pub(super) const ZONE_APPEND: u8 = 0x7d;
 const MANAGEMENT_RECEIVE: u8 = 0x12;
 /// Identify, of the admin command set.
 const IDENTIFY: u8 = 0x06;

@@ -20,7 +20,7 @@ use command::{URING_IO, URING_IO_VECTORED};
 use measure::{Nanos, SystemClock};
 use namespace::Namespace;
 use plan::option::{Effect, Kind, OptionSpec};
-use plan::{Capabilities, EngineSpec, KeepsFiles, options};
+use plan::{Capabilities, EngineSpec, KeepsFiles, KeepsOrder, options};
 use requests::Requests;
 use settings::Transfer;
 use std::num::NonZeroU64;
@@ -66,6 +66,7 @@ impl Engine for IoUringCmd {
             places_writes: true,
             keeps_files: KeepsFiles::Always,
             one_queue_options: &["sqthread_poll"],
+            keeps_order: KeepsOrder::InZones { option: "write_mode", word: settings::APPEND },
             unrecorded: Some("sends commands to the device, which are not followed"),
             ..ASYNCHRONOUS
         },
@@ -212,8 +213,8 @@ impl IoUringCmd {
         if apart { Flags::ASYNC } else { Flags::empty() }
     }
 
-    /// Moves up to `max` completions to `done`. Positive results are NVMe status codes and become EIO, and so does
-    /// protection information that is wrong.
+    /// Moves up to `max` completions to `done`. Positive results are NVMe status codes and become EIO, and so do
+    /// protection information that is wrong, and an append that is in another zone.
     fn take(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
         let mut count = 0;
         let mut completions = self.ring.completion();
@@ -222,7 +223,7 @@ impl IoUringCmd {
             #[expect(clippy::cast_possible_truncation, reason = "the data is the slot that we gave, a u32")]
             let slot = entry.user_data() as u32;
             let result = match entry.result() {
-                0 => self.ios[slot as usize].map_or(0, |io| match self.requests.holds(&io) {
+                0 => self.ios[slot as usize].map_or(0, |io| match self.requests.holds(&io, entry.big_cqe()[0]) {
                     true => i64::from(io.length),
                     false => -i64::from(libc::EIO),
                 }),
@@ -291,7 +292,7 @@ const OPTIONS: &[OptionSpec] = options! {
     "writefua": BOOL, "0" => with(Effect::DurableWrites); "Writes reach the medium before they are done (FUA)";
     "fixedbufs": FLAG, "0"; "Register the buffers with the kernel once (Linux 6.1)";
     "force_async": COUNT, "0"; "Every Nth command is passed to a kernel worker at once";
-    "write_mode": TEXT, "write"; "write, zeroes, uncor, verify, or a mix: write/50:zeroes/50";
+    "write_mode": TEXT, "write"; "write, zeroes, uncor, verify, zone_append, or a mix: write/50:zeroes/50";
     "verify_mode": VERIFY_MODE, "read"; "The command that verifies";
     "deac": BOOL, "0"; "write_mode=zeroes may deallocate the blocks";
     "md_per_io_size": BYTES, "0"; "Memory for the metadata of each I/O, where they are apart from the data";

@@ -80,17 +80,19 @@ fn handles(descriptor: RawFd, namespace: Namespace) -> Result<Vec<u16>, String> 
     /// Bytes of the header, and of the descriptor of a handle.
     const HEADER: usize = 16;
     const EACH: usize = 32;
-    let mut page = vec![0_u8; 4096];
-    match Command::handle_status(namespace.number, &mut page).execute(descriptor) {
-        Ok(()) => {}
-        Err(what) => return Err(format!("has no flexible data placement: I/O Management Receive: {what}")),
-    }
-    let number = |at: usize| u16::from_le_bytes([page[at], page[at + 1]]);
-    let count = usize::from(number(14)).min((page.len() - HEADER) / EACH);
+    // A device may refuse memory that is longer than its answer, so the header says how long that is.
+    let answer = |length: usize| {
+        let mut page = vec![0_u8; length];
+        let done = Command::handle_status(namespace.number, &mut page).execute(descriptor);
+        done.map_err(|what| format!("has no flexible data placement: I/O Management Receive: {what}")).map(|()| page)
+    };
+    let number = |page: &[u8], at: usize| u16::from_le_bytes([page[at], page[at + 1]]);
+    let count = usize::from(number(&answer(HEADER)?, 14));
     if count == 0 {
         return Err("has no placement handle".to_owned());
     }
-    Ok((0..count).map(|index| number(HEADER + index * EACH)).collect())
+    let page = answer(HEADER + count * EACH)?;
+    Ok((0..count).map(|index| number(&page, HEADER + index * EACH)).collect())
 }
 
 /// Reads lines of `START, END, IDENTIFIER`.

@@ -1,7 +1,8 @@
 //! Makes the commands of a job's I/Os, with their metadata.
 
 use super::command::{
-    COMPARE, Command, DATASET_MANAGEMENT, DEALLOCATE, FLUSH, READ, Range, WRITE, WRITE_UNCORRECTABLE, halves,
+    COMPARE, Command, DATASET_MANAGEMENT, DEALLOCATE, FLUSH, READ, Range, WRITE, WRITE_UNCORRECTABLE, ZONE_APPEND,
+    halves,
 };
 use super::namespace::{Format, Namespace};
 use super::placement::Placement;
@@ -21,6 +22,10 @@ pub(super) struct Requests {
     placement: Option<Placement>,
     /// Namespaces of the targets, with the format that is transferred.
     namespaces: Box<[Namespace]>,
+    /// Sizes of the zones of the targets.
+    zones: Box<[Option<u64>]>,
+    /// By slot: first block of the zone of an append.
+    appended: Box<[Option<u64>]>,
     /// By slot: Dataset Management range of a trim, iovec of a transfer, and metadata.
     ranges: Box<[Range]>,
     vectors: Box<[libc::iovec]>,
@@ -45,6 +50,10 @@ impl Requests {
     /// `Err` is the reason why the commands cannot be made for these namespaces.
     pub(super) fn new<C>(setup: &Setup<'_, C>, targets: &[(RawFd, Namespace)]) -> Result<Requests, String> {
         let settings = Settings::of(setup.options)?;
+        let zones: Box<[Option<u64>]> = setup.targets.iter().map(|target| target.zone_size).collect();
+        if settings.writes.append() && (zones.is_empty() || zones.contains(&None)) {
+            return Err("write_mode=zone_append needs a zoned namespace and zonemode=zbd".to_owned());
+        }
         let placement = setup.job.placement.map(|plan| Placement::of(plan, targets)).transpose()?;
         let transferred =
             |namespace: Namespace| Namespace { format: namespace.format.transferred(settings.act), ..namespace };
@@ -61,6 +70,8 @@ impl Requests {
             compares: setup.options.text("verify_mode") == Some("compare"),
             placement,
             namespaces,
+            zones,
+            appended: vec![None; depth].into(),
             ranges: vec![Range::default(); depth].into(),
             vectors: vec![no_vector; depth].into(),
             metadata: Metadata { words: vec![0; depth * stride].into(), stride },
@@ -87,6 +98,7 @@ impl Requests {
             let words = [0, DEALLOCATE, 0, 0, 0, 0];
             return Some((Command { operation: DATASET_MANAGEMENT, address, length: 16, words, ..base }, false));
         }
+        self.appended[io.slot as usize] = None;
         let (operation, mut flags) = match io.operation {
             Operation::Write => self.settings.writes.next(),
             _ => (if self.compares { COMPARE } else { READ }, self.settings.read_flags),
@@ -103,9 +115,12 @@ impl Requests {
             reference = protection.reference(start);
             tags = u32::from(self.settings.tags.mask) << 16 | u32::from(self.settings.tags.application);
         }
-        let [low, high] = halves(start);
+        let zone = self.zones.get(io.target as usize).copied().flatten().filter(|_| operation == ZONE_APPEND);
+        let zone = zone.map(|size| (io.offset - io.offset % size) / u64::from(namespace.format.block()));
+        self.appended[io.slot as usize] = zone;
+        let [low, high] = halves(zone.unwrap_or(start));
         let command = Command { operation, words: [low, high, (blocks - 1) | flags, placed, reference, tags], ..base };
-        if !matches!(operation, WRITE | READ | COMPARE) {
+        if !matches!(operation, WRITE | READ | COMPARE | ZONE_APPEND) {
             return Some((command, false));
         }
         if operation != READ {
@@ -140,8 +155,14 @@ impl Requests {
         });
     }
 
-    /// True if the protection information of a read is right, or was checked by the device alone.
-    pub(super) fn holds(&mut self, io: &Io) -> bool {
+    /// True if the protection information of a read is right, or was checked by the device alone; of an append, if the
+    /// block where the device has put it is in its zone.
+    pub(super) fn holds(&mut self, io: &Io, place: u64) -> bool {
+        if let Some(zone) = self.appended[io.slot as usize].take() {
+            let size = self.zones[io.target as usize].unwrap_or(0);
+            let blocks = size / u64::from(self.namespaces[io.target as usize].format.block());
+            return (zone..zone + blocks).contains(&place);
+        }
         let format = self.namespaces[io.target as usize].format;
         let Some(protection) = format.protection.filter(|_| !self.settings.act) else { return true };
         if io.operation != Operation::Read || self.compares {
@@ -237,6 +258,26 @@ mod tests {
     }
 
     #[test]
+    fn an_append_names_its_zone_and_must_be_in_it() {
+        let append = [("write_mode", Value::Text("zone_append".into()))];
+        assert!(requests(BLOCK, &append).unwrap_err().contains("zonemode=zbd"));
+        let mut plain = requests(BLOCK, &[("writefua", Value::Flag(true))]).unwrap();
+        plain.settings = Settings::of(&{
+            let mut options = EngineOptions::default();
+            options.set("write_mode", append[0].1.clone());
+            options
+        })
+        .unwrap();
+        plain.zones = [Some(1 << 20)].into();
+        let write = io(Operation::Write, (3 << 20) + 8192, 4096);
+        let (command, _) = plain.command(&write).unwrap();
+        assert_eq!((command.operation, command.words[0], command.length), (0x7d, 3 << 8, 4096));
+        assert!(plain.holds(&write, (3 << 8) + 255), "the last block of the zone");
+        plain.command(&write).unwrap();
+        assert!(!plain.holds(&write, 4 << 8), "the next zone");
+    }
+
+    #[test]
     fn a_trim_points_to_its_range_and_a_flush_to_nothing() {
         let mut plain = requests(BLOCK, &[]).unwrap();
         let (trim, _) = plain.command(&io(Operation::Trim, 8192, 65536)).unwrap();
@@ -290,13 +331,13 @@ mod tests {
             let (command, _) = own.command(&write).unwrap();
             assert_eq!(command.words, [2, 0, 1 | 5 << 26, 0, 2, 0xffff_1234]);
             assert_eq!(command.metadata_length, if extended { 0 } else { 16 });
-            assert!(own.holds(&read));
-            assert!(!own.holds(&Io { offset: 0, ..read }), "other blocks have other tags");
+            assert!(own.holds(&read, 0));
+            assert!(!own.holds(&Io { offset: 0, ..read }, 0), "other blocks have other tags");
         }
         let mut devices = requests(format, &values(true)).unwrap();
         let (command, _) = devices.command(&write).unwrap();
         assert_eq!((command.metadata_length, command.words[2] & ACT), (0, ACT));
-        assert!(command.words[2] & CHECK_GUARD != 0 && devices.holds(&read));
+        assert!(command.words[2] & CHECK_GUARD != 0 && devices.holds(&read, 0));
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! What the options ask of commands.
 
-use super::command::{FUA, VERIFY, WRITE, WRITE_UNCORRECTABLE, WRITE_ZEROES, ZEROES_DEALLOCATE};
+use super::command::{FUA, VERIFY, WRITE, WRITE_UNCORRECTABLE, WRITE_ZEROES, ZEROES_DEALLOCATE, ZONE_APPEND};
 use super::protection::{ACT, CHECK_APPLICATION, CHECK_GUARD, CHECK_REFERENCE, Tags};
 use measure::SplitMix;
 use plan::EngineOptions;
+
+/// The word of `write_mode` for appends to zones.
+pub(super) const APPEND: &str = "zone_append";
 
 /// Way of data to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,10 +104,10 @@ impl Writes {
                 "zeroes" => (WRITE_ZEROES, fua | deallocates),
                 "uncor" => (WRITE_UNCORRECTABLE, 0),
                 "verify" => (VERIFY, fua),
-                "zone_append" => {
-                    return Err("write_mode=zone_append: plumb writes zones at their write pointer".to_owned());
+                APPEND => (ZONE_APPEND, fua),
+                other => {
+                    return Err(format!("write_mode: `{other}` is not one of write, zeroes, uncor, verify, {APPEND}"));
                 }
-                other => return Err(format!("write_mode: `{other}` is not one of write, zeroes, uncor, verify")),
             };
             let wrong = || format!("write_mode: `{share}` is not a percentage");
             let share = if share.is_empty() { None } else { Some(share.parse::<u8>().map_err(|_| wrong())?) };
@@ -123,6 +126,11 @@ impl Writes {
             (operation, flags, until)
         });
         Ok(Writes { kinds: kinds.collect(), random: SplitMix::new(1) })
+    }
+
+    /// True if some of the writes are appends to zones.
+    pub(super) fn append(&self) -> bool {
+        self.kinds.iter().any(|(operation, ..)| *operation == ZONE_APPEND)
     }
 
     /// Opcode and dword 12 of the next write.
@@ -154,7 +162,8 @@ mod tests {
             assert!(i32::abs(count - share) < 250, "{counts:?}");
         }
         assert_eq!(Writes::of("verify", 0, false).unwrap().next(), (VERIFY, 0));
-        for wrong in ["write/60:zeroes/50", "write/60:zeroes/30", "write/x", "nosuch", "zone_append"] {
+        assert_eq!(Writes::of(APPEND, FUA, false).unwrap().next(), (ZONE_APPEND, FUA));
+        for wrong in ["write/60:zeroes/50", "write/60:zeroes/30", "write/x", "nosuch"] {
             assert!(Writes::of(wrong, 0, false).is_err(), "{wrong}");
         }
     }

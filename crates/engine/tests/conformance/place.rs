@@ -57,6 +57,7 @@ impl Place {
             size: SIZE,
             block_device: self.block_device,
             writable,
+            zone_size: None,
         };
         vec![target(&self.read_write, true), target(&self.read_only, false)]
     }

@@ -146,6 +146,7 @@ impl Visitor for Pipes<'_> {
             size: 1 << 20,
             block_device: false,
             writable: false,
+            zone_size: None,
         });
         let clock = SystemClock::start();
         let mut values = self.0.to_vec();

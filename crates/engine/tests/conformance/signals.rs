@@ -26,6 +26,7 @@ impl Visitor for Wait<'_> {
             size: u64::MAX,
             block_device: false,
             writable: false,
+            zone_size: None,
         };
         let clock = E::Clock::for_worker(&SystemClock::start());
         let mut rig = Rig::<E>::open(&options(&[]), &[target], 2, clock).unwrap();

@@ -24,6 +24,7 @@ impl Visitor for Pipe {
             size: 1 << 20,
             block_device: false,
             writable: false,
+            zone_size: None,
         };
         let system = SystemClock::start();
         let mut rig = Rig::<E>::open(&options(&[]), &[target], 4, E::Clock::for_worker(&system)).unwrap();

@@ -70,6 +70,7 @@ fn names(directory: &Path) -> Vec<Target> {
         size: 2 * BLOCK as u64,
         block_device: false,
         writable: false,
+        zone_size: None,
     };
     (0..3).map(target).collect()
 }
@@ -125,6 +126,7 @@ fn empty_file(directory: &Path) -> (std::fs::File, Vec<Target>) {
         size: 16 * BLOCK as u64,
         block_device: false,
         writable: true,
+        zone_size: None,
     };
     (file, vec![target])
 }
@@ -295,7 +297,8 @@ fn both_ends(
     blocks: [u64; 2],
 ) -> [(u64, u64); 2] {
     let end = |writable, own: &[(&'static str, Value)], blocks| {
-        let target = Target { path: path.to_owned(), descriptor: None, size: 0, block_device: false, writable };
+        let target =
+            Target { path: path.to_owned(), descriptor: None, size: 0, block_device: false, writable, zone_size: None };
         let values = [common, own].concat();
         move || dispatch(engine, OneEnd { target, values: &values, blocks }).unwrap()
     };

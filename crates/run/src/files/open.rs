@@ -1,14 +1,15 @@
 //! Opens a worker's files, and prepares them before its I/O.
 
-use super::regions::{FileKind, PlannedFile};
+use super::regions::{FileKind, PlannedFile, zone_device};
 use crate::error::{file_error, refusal};
 use crate::shared::control::Control;
 use engine::{AccessPattern, Target};
 use load::ZoneAction;
 use measure::Direction;
 use model::JobError;
-use plan::{Access, AccessAdvice, Creation, JobPlan, Mix, RangeSync, SyncMode, Work};
+use plan::{Access, AccessAdvice, Creation, JobPlan, Mix, RangeSync, SyncMode, Work, ZonePlan};
 use rustix::fs::{Advice, FlockOperation, Mode, OFlags, SeekFrom, fadvise, fcntl_lock};
+use std::collections::HashMap;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ use sys::files::range_lock::{RangeLock, lock_range};
 /// The open files of a worker, closed when dropped.
 pub(crate) struct OpenFiles {
     descriptors: Vec<OwnedFd>,
+    /// The block devices that act on the zones of nodes for raw commands.
+    zoned: HashMap<u32, OwnedFd>,
     /// The files as the engine sees them.
     pub(crate) targets: Vec<Target>,
     /// Their paths, for messages.
@@ -35,6 +38,7 @@ impl OpenFiles {
     pub(crate) fn open(job: &JobPlan, files: &[PlannedFile], control: &Control) -> Result<Self, JobError> {
         let mut open = OpenFiles {
             descriptors: Vec::new(),
+            zoned: HashMap::new(),
             targets: Vec::new(),
             paths: Vec::new(),
             files: Vec::new(),
@@ -60,11 +64,16 @@ impl OpenFiles {
             size: file.region.end,
             block_device: file.kind == FileKind::Block,
             writable: opens_for_writing(job),
+            zone_size: file.zone_size.filter(|_| matches!(job.load.zones, ZonePlan::Zoned(_))),
         };
         if file.kind != FileKind::NameOnly && job.work.opens_files() {
             let descriptor = open_ready(job, file)?;
             super::zone_file::prepare(job, file, &descriptor)?;
             target.descriptor = Some(descriptor.as_raw_fd());
+            if target.zone_size.is_some() && file.kind == FileKind::Other {
+                let number = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
+                self.zoned.extend(zoned_disk(file, target.writable)?.map(|disk| (number, disk)));
+            }
             self.descriptors.push(descriptor);
         }
         self.targets.push(target);
@@ -130,14 +139,15 @@ impl OpenFiles {
 
     /// Acts on a zone of a target; returns the bytes that are written, if it was asked for them, or errno.
     pub(crate) fn act_on_zone(&self, target: u32, action: ZoneAction, offset: u64, length: u64) -> Result<u64, i32> {
-        let Some(descriptor) = self.descriptors.get(target as usize) else { return Ok(0) };
+        let own = || self.descriptors.get(target as usize).map(AsFd::as_fd);
+        let Some(descriptor) = self.zoned.get(&target).map(AsFd::as_fd).or_else(own) else { return Ok(0) };
         let command = match action {
             ZoneAction::Reset | ZoneAction::Trim => ZoneCommand::Reset,
             ZoneAction::Finish => ZoneCommand::Finish,
-            ZoneAction::Report => return zones::written(descriptor.as_fd(), offset),
+            ZoneAction::Report => return zones::written(descriptor, offset),
             ZoneAction::SetBack => return Ok(0),
         };
-        zones::command(descriptor.as_fd(), command, offset, length).map(|()| 0)
+        zones::command(descriptor, command, offset, length).map(|()| 0)
     }
 
     /// Calls syncfs(2) for the file system of every target; returns 0 or -errno.
@@ -237,6 +247,14 @@ impl OpenFiles {
 
 /// True if the files are opened for writing. An engine that allocates or truncates writes, whatever the direction is
 /// called.
+/// The block device of a node for raw commands.
+fn zoned_disk(file: &PlannedFile, writable: bool) -> Result<Option<OwnedFd>, JobError> {
+    let Some(disk) = zone_device(&file.path, file.kind) else { return Ok(None) };
+    let flags = if writable { OFlags::RDWR } else { OFlags::RDONLY };
+    let opened = rustix::fs::open(&disk, flags | OFlags::CLOEXEC, Mode::empty());
+    opened.map(Some).map_err(|error| file_error("open", &disk, error, ""))
+}
+
 fn opens_for_writing(job: &JobPlan) -> bool {
     let both = job.pass.as_ref().is_some_and(|pass| pass.access == Access::Both);
     both || job.load.mix != Mix::Only(Direction::Read) || job.work == Work::Allocation

@@ -84,7 +84,7 @@ pub(crate) fn plan_files(job: &JobPlan, clone: u32) -> Result<Vec<PlannedFile>, 
             }
             Some(said) => take_as(said, &path)?,
         };
-        let zone_size = if kind == FileKind::Block { zone_size(&path)? } else { None };
+        let zone_size = zone_size(&path, kind)?;
         let zone_room = if kind == FileKind::Regular { sys::files::zonefs::sequential(&path) } else { None };
         // A zone that is only written counts with all that it can hold.
         let is_emptied = job.load.mix == Mix::Only(Direction::Write) && !job.files.handling.append;
@@ -110,10 +110,20 @@ struct Sizes {
     zone_size: Option<u64>,
 }
 
-/// Size of the zones of a block device; `None` if it is not a zoned one.
-fn zone_size(path: &Path) -> Result<Option<u64>, JobError> {
-    let device = std::fs::File::open(path).map_err(|error| file_error("open", path, error, ""))?;
+/// Size of the zones of a device; `None` if it is not a zoned one.
+fn zone_size(path: &Path, kind: FileKind) -> Result<Option<u64>, JobError> {
+    let Some(disk) = zone_device(path, kind) else { return Ok(None) };
+    let device = std::fs::File::open(&disk).map_err(|error| file_error("open", &disk, error, ""))?;
     Ok(sys::devices::zones::size(device.as_fd()))
+}
+
+/// The block device that reports and resets the zones: of a node for raw commands, that of the same disk.
+pub(crate) fn zone_device(path: &Path, kind: FileKind) -> Option<PathBuf> {
+    match kind {
+        FileKind::Block => Some(path.to_owned()),
+        FileKind::Other => sys::devices::claims::behind(Path::new("/"), path),
+        FileKind::Regular | FileKind::NameOnly => None,
+    }
 }
 
 /// The region of a file before it is known.

@@ -1,7 +1,7 @@
 //! Prepares the devices below a job's files: sets their I/O scheduler, and checks that a job with zones can use them.
 
 use crate::error::job_refusal;
-use crate::files::PlannedFile;
+use crate::files::{FileKind, PlannedFile};
 use measure::Direction;
 use model::JobError;
 use plan::{JobPlan, ZonePlan, Zoned};
@@ -81,7 +81,7 @@ fn check_zones(job: &JobPlan, zoned: &Zoned, clones: &[Vec<PlannedFile>], root: 
             Err(job_refusal(job, libc::EINVAL, "zones", format_args!("{}: {what}", file.path.display())))
         };
         let (load, writes) = (&job.load, job.load.mix.contains(Direction::Write));
-        if writes && !job.files.direct {
+        if writes && !job.files.direct && file.kind == FileKind::Block {
             return fail("a zoned device is written with direct I/O; add direct=1".to_owned());
         }
         if writes && u64::from(load.block_size.write.largest()) > size {

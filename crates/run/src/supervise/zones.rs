@@ -3,7 +3,7 @@
 
 use super::prepare::WorkerInput;
 use crate::RunError;
-use crate::files::PlannedFile;
+use crate::files::{PlannedFile, zone_device};
 use load::{DeviceZone, Region, SharedWords, SharedZones, WriteOrder, ZoneKind, ZonedDevice};
 use measure::Direction;
 use plan::{JobPlan, KeepsOrder, WorkerPlan, ZonePlan, Zoned};
@@ -86,7 +86,9 @@ pub(crate) fn share(
     for (index, (worker, files)) in workers.iter().zip(files).enumerate() {
         let ZonePlan::Zoned(zoned) = worker.job.load.zones else { continue };
         for (number, file) in files.iter().enumerate() {
-            let key = (Identity::of(&file.path), file.zone_size.unwrap_or(zoned.size));
+            let disk = file.zone_size.and_then(|_| zone_device(&file.path, file.kind));
+            let path = disk.as_deref().unwrap_or(&file.path);
+            let key = (Identity::of(path), file.zone_size.unwrap_or(zoned.size));
             needs.entry(key.clone()).or_default().add(index, worker, &zoned, file);
             places.push((index, number, key));
         }
@@ -122,6 +124,10 @@ fn keeps_order(job: &JobPlan, in_flight: u64, device: Option<&BlockDevice>) -> b
     !job.depth.offload
         && match keeps {
             KeepsOrder::Never => false,
+            // What is verified is read back from where it was planned.
+            KeepsOrder::InZones { option, word } => {
+                job.verify.is_none() && job.engine_options.text(option) == Some(word)
+            }
             KeepsOrder::Always => true,
             KeepsOrder::TakenAtOnce => device.is_none_or(is_taken),
         }
@@ -133,7 +139,7 @@ impl Needs {
         self.end = self.end.max(region.end);
         self.in_flight += u64::from(worker.job.depth.depth);
         if file.zone_size.is_some() {
-            self.device.get_or_insert_with(|| file.path.clone());
+            self.device = self.device.take().or_else(|| zone_device(&file.path, file.kind));
             if worker.job.load.mix.contains(Direction::Write) {
                 let (_, written) = self.written.get_or_insert((index, region.start..region.end));
                 *written = written.start.min(region.start)..written.end.max(region.end);

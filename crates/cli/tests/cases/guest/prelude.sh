@@ -71,6 +71,22 @@ interrupts() {
     awk '/nvme/ { for (at = 2; at <= NF && $at ~ /^[0-9]+$/; at++) sum += $at } END { print sum + 0 }' /proc/interrupts
 }
 
+# appends WORDS...: the appends that a job of 1,536 writes sends to a zoned namespace, error, and KiB read and written.
+appends() {
+    local trace=/sys/kernel/tracing status
+    [ -d $trace/events ] || /busybox mount -t tracefs tracefs $trace
+    blkzone reset "$dev"
+    echo >$trace/trace
+    echo 1 >$trace/events/nvme/nvme_setup_cmd/enable
+    plumb fio --name=a --filename="$char" --ioengine=io_uring_cmd --cmd_type=nvme --zonemode=zbd --bs=16k --size=24m \
+        --iodepth=16 --minimal "$@" >/tmp/appended 2>&1
+    status=$?
+    echo 0 >$trace/events/nvme/nvme_setup_cmd/enable
+    echo "$(grep -c 'nvme_cmd_zone_append' $trace/trace) appends"
+    cut -d';' -f5,6,47 /tmp/appended
+    echo "status $status"
+}
+
 # traced PROGRAM...: the NVMe commands on data that a program sends, in the order of their words; those of the block
 # layer, which has few retries (bit 15), are of the guard.
 traced() {

@@ -8,7 +8,7 @@ const ALL: &str = "20 of 20";
 const ALL_OF_FOUR: &str = "80 of 80";
 
 pub(super) fn rows() -> Vec<Row> {
-    [seeds(), files(), stacks()].concat()
+    [seeds(), appends(), files(), stacks()].concat()
 }
 
 fn seeds() -> Vec<Row> {
@@ -37,6 +37,34 @@ fn seeds() -> Vec<Row> {
         ));
     }
     rows
+}
+
+/// Raw writes by zones, and appends, of which many are in flight in a zone. Six zones hold 18 MiB; random writes go on
+/// to 24 MiB by resets, unless they are verified.
+fn appends() -> Vec<Row> {
+    let row = |name: &str, words: &str, says: &'static [&'static str]| {
+        Row::own(Device::Zoned, &format!("append::{name}"), format!("appends {words}"), says)
+    };
+    let refused = "plumb fio --name=a --filename=$char --ioengine=io_uring_cmd --cmd_type=nvme --rw=write --bs=16k \
+                   --size=1m --write_mode=zone_append 2>&1 >/tmp/out; echo \"status $?\"";
+    let says = &["write_mode=zone_append needs a zoned namespace and zonemode=zbd", "status 1"];
+    vec![
+        row("deep", "--rw=write --write_mode=zone_append", &["1152 appends\n0;0;18432\nstatus 0"]),
+        row("random", "--rw=randwrite --write_mode=zone_append", &["1536 appends\n0;0;24576\nstatus 0"]),
+        row(
+            "verified",
+            "--rw=randwrite --write_mode=zone_append --verify=crc32c",
+            &["1152 appends\n0;18432;18432\nstatus 0"],
+        ),
+        row("none", "--rw=randwrite --verify=crc32c", &["0 appends\n0;18432;18432\nstatus 0"]),
+        Row::own(Device::Zoned, "append::no_zones", refused, says),
+        Row::own(
+            Device::Nvme512,
+            "append::no_zones",
+            format!("{refused}").replace("--size", "--zonemode=zbd --zonesize=1m --size"),
+            says,
+        ),
+    ]
 }
 
 /// Files of zonefs.
