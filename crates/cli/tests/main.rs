@@ -27,6 +27,7 @@ mod grade;
 mod install;
 mod iozone;
 mod joining;
+mod layers;
 mod malformed;
 mod metrics;
 mod not_storage;

@@ -433,60 +433,16 @@ fn a_target_that_is_not_there_is_an_error() {
     plumb(&place, "why --for 5s -- true").fails().complains("cannot be used with");
 }
 
-/// Two jobs of psync with `--layers` on a device. Its reads are so long that the events cost little of their time.
-fn with_layers(device: &LoopDevice) -> String {
-    let job = "fio --layers --name=a --numjobs=2 --ioengine=psync --rw=randread --bs=1m --size=256m --number_ios=200";
-    format!("{job} --group_reporting --direct=1 --filename={}", device.path().display())
-}
-
-#[test]
-fn layers_of_a_run_are_the_ios_of_its_jobs() {
-    let place = place();
-    let device = LoopDevice::direct(place.path(), 256 << 20).unwrap();
-    let run = format!("{} --output-format=json --output=fio.json --result=run.json", with_layers(&device));
-    plumb(&place, &run).succeeds();
-    let report = place.json("fio.json");
-    let (layers, job) = (&report["plumb"]["layers"], &report["jobs"][0]["read"]);
-    let reads = group(layers, "read");
-    let counted = (&reads["count"], &layers["ios"], &reads["bytes"]);
-    assert_eq!(counted, (&400.into(), &job["total_ios"], &job["io_bytes"]), "{layers:#}");
-    let time = |value: &Value| value.as_f64().unwrap();
-    let parts: f64 = reads["parts_ns"].as_object().unwrap().values().map(time).sum();
-    let sum = time(&job["clat_ns"]["mean"]) * 400.0;
-    // A job that loses its processor after the call has the pause in its time.
-    assert!(parts < 1.02 * sum, "{parts} ns of {sum} ns that the jobs measured: {layers:#}");
-    let medians = time(&reads["time_ns"]["p50"]) / time(&job["clat_ns"]["percentile"]["50.000000"]);
-    assert!((0.9..1.05).contains(&medians), "{medians} of the median that the jobs measured: {layers:#}");
-    assert_eq!(largest(&reads["middle"]["parts_ns"]), "device", "{layers:#}");
-    assert_eq!(&place.json("run.json")["result"]["layers"], layers, "one form");
-    let again = formats::native::read(&place.read("run.json")).unwrap().layers;
-    assert_eq!(&serde_json::to_value(again).unwrap(), layers, "read again");
-    let text = plumb(&place, with_layers(&device)).succeeds().stdout;
-    assert!(text.contains("\nTime of the I/Os by part:\ndoes   400 reads of 1 MiB, "), "{text}");
-}
-
-#[test]
-fn layers_that_cannot_be_seen_are_refused_by_name() {
-    let place = place();
-    for (words, why) in [
-        ("--ioengine=mmap", "--layers: job `a`: ioengine=mmap copies from and to mapped files, without calls"),
-        ("--ioengine=null", "ioengine=null does no I/O"),
-    ] {
-        let run = format!("fio --layers {words} --name=a --rw=read --size=64k");
-        plumb(&place, &run).fails().complains(why);
-    }
-    place.write("a.fio", "[a]\nrw=read\nsize=64k\n");
-    let of_client = plumb(&place, "fio --layers --client=localhost a.fio").fails();
-    of_client.complains("--layers has no meaning with --client");
-    plumb(&place, "cluster --local 1 fio --layers --name=a --rw=read --size=64k").fails().complains("--layers");
-}
-
 #[test]
 fn without_root_it_is_refused_with_what_would_work() {
     let place = place();
     let program = Path::new("/tmp").join(format!("plumb-why-{}", std::process::id()));
     std::fs::copy(PLUMB, &program).unwrap();
-    for words in ["why --pid 1", "fio --layers --name=a --rw=read --size=4k --ioengine=psync --filename=/dev/zero"] {
+    for words in [
+        "why --pid 1",
+        "fio --layers --name=a --rw=read --size=4k --ioengine=psync --filename=/dev/zero",
+        "survey --layers --quick .",
+    ] {
         let run = house::Run::new(&program, &place).words(words);
         run.under("setpriv --reuid=65534 --regid=65534 --clear-groups").fails().complains("needs root");
     }

@@ -135,6 +135,18 @@ pub struct SomeIos {
     pub largest: Named<u64>,
 }
 
+/// The part with the most time of several sums by part; `None` without time.
+pub fn largest_part<'a>(parts: impl Iterator<Item = &'a (String, Nanos)>) -> Option<(&'a str, Nanos)> {
+    let mut sums: Vec<(&str, Nanos)> = Vec::new();
+    for (part, time) in parts {
+        match sums.iter_mut().find(|(known, _)| known == part) {
+            Some((_, sum)) => *sum += *time,
+            None => sums.push((part, *time)),
+        }
+    }
+    sums.into_iter().max_by_key(|(_, time)| *time).filter(|(_, time)| !time.is_zero())
+}
+
 /// Values by name, in an order; an object in JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named<Value>(pub Vec<(String, Value)>);

@@ -3,6 +3,7 @@
 use crate::arguments::SessionArgs;
 use crate::failure::{Cut, Failure};
 use crate::keep::{KeepPolicy, keep_result};
+use crate::layers::RecordedRun;
 use crate::output::{Output, Verbosity};
 use crate::progress::Display;
 use crate::publish::Publisher;
@@ -25,13 +26,15 @@ pub struct Run<'a> {
     pub plan: &'a Plan,
     /// Its options. The session sets the calibration, and the intervals that are published.
     pub options: RunOptions,
+    /// True if the time of its I/Os is recorded by part.
+    pub layers: bool,
 }
 
 impl<'a> Run<'a> {
     /// A run with progress.
     pub fn new(title: &'a str, plan: &'a Plan) -> Self {
         let options = RunOptions { progress_interval: Some(Nanos::from_millis(250)), ..RunOptions::default() };
-        Run { title: Some(title), plan, options }
+        Run { title: Some(title), plan, options, layers: false }
     }
 }
 
@@ -118,7 +121,17 @@ impl Session {
 
     /// Makes a run; its result names host and command. [`Session::conclude`] or [`Session::discard`] follows.
     pub fn execute(&mut self, run: Run<'_>, observer: &mut dyn Observer) -> Result<RunResult, Failure> {
-        let Run { title, plan, options } = run;
+        if !run.layers {
+            return self.made(run, observer);
+        }
+        let mut recorded = RecordedRun::begin(run.plan)?;
+        let mut result = self.made(run, &mut recorded.around(observer))?;
+        recorded.end(&mut result);
+        Ok(result)
+    }
+
+    fn made(&mut self, run: Run<'_>, observer: &mut dyn Observer) -> Result<RunResult, Failure> {
+        let Run { title, plan, options, .. } = run;
         let calibration = if self.args.no_calibrate { Calibrating::Skipped } else { Calibrating::Brief };
         let options = self.publisher.options(RunOptions { calibration, ..options });
         self.publisher.begin(title, plan)?;

@@ -106,6 +106,9 @@ pub(crate) struct CapacityArgs {
     /// Do not write a page of the result
     #[arg(long)]
     no_report: bool,
+    /// Divide the time of the I/Os of each trial: cache, waits, throttle, queue, device; needs root
+    #[arg(hide_short_help = true, long)]
+    layers: bool,
     #[command(flatten)]
     session: SessionArgs,
 }
@@ -140,6 +143,9 @@ fn search(args: &CapacityArgs, session: &mut Session) -> Result<u8, Failure> {
     args.page.as_deref().map(pages::check_to_mail).transpose()?;
     let prepared = Preparation::new(args.request(), Reach::Whole, 0)?;
     prepared.check(&prepared.found.outlined(&prepared.request), &parser(), &Machine::here().surroundings())?;
+    if args.layers {
+        search::check_layers(&question, &prepared.found.outlined(&prepared.request))?;
+    }
     let mut open = OpenTarget::open(&prepared.found, &prepared.request)?;
     if args.mix < 100 && open.writes != Writes::Allowed {
         let shown = &open.shown;
@@ -243,6 +249,7 @@ impl CapacityArgs {
             between: [self.from, self.to],
             confirm: self.confirm,
             time: self.time,
+            layers: self.layers,
         })
     }
 
@@ -313,15 +320,18 @@ const COLUMNS: &[(&str, &str, &str)] = &[
     ("p50", "p50", "µs"),
     ("p99", "p99", "µs"),
     ("p99_9", "p99.9", "µs"),
+    ("usual_part", shown::PARTS[0], ""),
+    ("slow_part", shown::PARTS[1], ""),
 ];
 
 fn numbers(report: &Report<'_>) -> Numbers {
     let limit = report.limit();
+    let columns = if report.found.question.layers { COLUMNS } else { &COLUMNS[..COLUMNS.len() - shown::PARTS.len()] };
     let rounded = |number: f64, digits: i32| json!((number * 10_f64.powi(digits)).round() / 10_f64.powi(digits));
     let row = |row: &&TrialRow| {
         let [p50, p99, p999] =
             row.measured.percentiles.map(|found| found.map_or(Value::Null, |ns| rounded(ns / 1e3, 1)));
-        vec![
+        let mut cells = vec![
             json!(row.stage.map_or_else(String::new, stage_words)),
             rounded(row.offered, 0),
             rounded(row.measured.done, 0),
@@ -330,7 +340,10 @@ fn numbers(report: &Report<'_>) -> Numbers {
             p50,
             p99,
             p999,
-        ]
+        ];
+        cells.extend(row.largest().map(Value::from));
+        cells.truncate(columns.len());
+        cells
     };
-    pages::numbers(COLUMNS, report.rows().iter().map(row).collect())
+    pages::numbers(columns, report.rows().iter().map(row).collect())
 }

@@ -3,7 +3,7 @@
 use super::slo::Slo;
 use analysis::capacity::{Counts, Regime};
 use measure::Histogram;
-use model::{LatencyStatistics, LimitedBy, Limiter, Phase, PhaseKind, RunResult};
+use model::{LatencyStatistics, Layers, LimitedBy, Limiter, Phase, PhaseKind, RunResult};
 
 /// Numbers of a run.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub(crate) struct TrialNumbers {
     pub(crate) limited_by: Option<LimitedBy>,
     /// Phases of the run; none of a short one.
     pub(crate) phases: Vec<Phase>,
+    /// Where the time of its I/Os went, if it was recorded.
+    pub(crate) layers: Option<Box<Layers>>,
 }
 
 const PERCENTS: [f64; 3] = [50.0, 99.0, 99.9];
@@ -63,6 +65,7 @@ impl TrialNumbers {
                 .filter(|limit| limit.limiter != Limiter::Cap)
                 .or_else(|| analysis::limited_by_group(result)),
             phases: result.phases.clone(),
+            layers: result.layers.clone(),
         }
     }
 

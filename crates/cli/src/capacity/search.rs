@@ -2,13 +2,14 @@
 
 use super::numbers::TrialNumbers;
 use super::slo::Slo;
-use crate::failure::Cut;
+use crate::failure::{Cut, Failure};
 use analysis::capacity::{Conclusion, Counts, Goal, Limit, Patience, Search, Stage, Step, Trial, WARM_UP};
 use measure::Nanos;
 use measure::text;
 use model::RunResult;
 use report::sources::PlaceFacts;
 use session::arguments::Findings;
+use session::layers;
 use session::machine::{Machine, parser};
 use session::progress::Display;
 use session::{Run, Session};
@@ -33,6 +34,16 @@ pub(crate) struct Question {
     pub(crate) confirm: u64,
     /// Seconds of all trials; `None` for an hour, with trials of a minute at most.
     pub(crate) time: Option<u64>,
+    /// True if the time of the I/Os is recorded by part.
+    pub(crate) layers: bool,
+}
+
+/// Checks that the I/Os of the trials can be recorded.
+pub(crate) fn check_layers(question: &Question, target: &SurveyTarget) -> Result<(), Failure> {
+    let run = OpenRun { sending: Sending::Alone, time: TestTime { ramp: Nanos::ZERO, time: Nanos::SECOND }, number: 1 };
+    let (plan, _) = question.load.plan(target, &run, &parser(), &Machine::here().surroundings())?;
+    layers::check(&plan)?;
+    layers::check_machine()
 }
 
 impl Question {
@@ -63,6 +74,11 @@ pub(crate) struct TrialRow {
 }
 
 impl TrialRow {
+    /// The largest parts of its usual I/Os, and of the slowest 1 of 100.
+    pub(super) fn largest(&self) -> [Option<String>; 2] {
+        self.measured.layers.as_deref().map_or([None, None], layers::largest)
+    }
+
     /// How far its rate is from another one, in logarithms.
     pub(super) fn distance(&self, rate: f64) -> f64 {
         (self.offered / rate).ln().abs()
@@ -191,9 +207,11 @@ impl Measurement<'_> {
         // The engine has not the options of another one.
         let by_itself = OpenLoad { engine: "null".to_owned(), added: Vec::new(), ..self.question.load.clone() };
         let load = std::mem::replace(&mut self.question.load, by_itself);
+        // Its I/Os reach no device.
+        let layers = std::mem::take(&mut self.question.layers);
         // Nothing moves, so these are no findings of the target.
         let trial = self.trial_of(&title, Sending::Rate(rate), seconds);
-        self.question.load = load;
+        (self.question.load, self.question.layers) = (load, layers);
         let (result, offered) = trial?;
         let measured = TrialNumbers::of(&result, &self.question.slos);
         let trial = observation(&measured, offered, seconds);
@@ -237,7 +255,8 @@ impl Measurement<'_> {
         let time = TestTime { ramp, time: Nanos::from_secs_f64(seconds).saturating_sub(ramp) };
         let run = OpenRun { sending, time, number: self.runs };
         let (plan, rate) = self.question.load.plan(self.target, &run, &parser(), &self.machine.surroundings())?;
-        let mut result = self.session.execute(Run::new(title, &plan), &mut self.display)?;
+        let run = Run { layers: self.question.layers, ..Run::new(title, &plan) };
+        let mut result = self.session.execute(run, &mut self.display)?;
         self.session.conclude(&mut result);
         Ok((result, rate))
     }

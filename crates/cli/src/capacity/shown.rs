@@ -15,6 +15,8 @@ use session::colour::Tone;
 use std::fmt::Write;
 use survey::Arrivals;
 
+/// Columns of the largest parts of usual I/Os and of the slowest 1 of 100.
+pub(super) const PARTS: [&str; 2] = ["usually in", "slowest 1 % in"];
 /// Load that is recommended, as a share of the capacity.
 const PLANNED: f64 = 0.8;
 /// Factor at which the growth of slow I/Os is shown.
@@ -81,12 +83,17 @@ impl Report<'_> {
         }
         let rows = self.rows();
         let over = self.found.question.slos.get(limit).map(|slo| format!("over {}", text::time(slo.limit.as_f64())));
-        let mut table = vec![["offered", "done", &over.unwrap_or_default(), "p50", "p99", "p99.9"].map(str::to_owned)];
+        let over = over.unwrap_or_default();
+        let mut table = vec![["offered", "done", &over, "p50", "p99", "p99.9", PARTS[0], PARTS[1]].map(str::to_owned)];
         table.extend(rows.iter().map(|row| cells(row, limit)));
         let crossing = self.conclusion().and_then(|found| found.crossing);
         let marked = crossing.and_then(|crossing| nearest(&rows, crossing.rate));
         let table = if rows.is_empty() { Vec::new() } else { table };
-        for (at, line) in text::aligned(&table, &[]).lines().enumerate() {
+        let table = match self.found.question.layers {
+            true => text::aligned(&table, &[6, 7]),
+            false => text::aligned(&table.into_iter().map(without_parts).collect::<Vec<_>>(), &[]),
+        };
+        for (at, line) in table.lines().enumerate() {
             let mark = if marked.is_some_and(|marked| marked + 1 == at) { "  ← the limit" } else { "" };
             let _ = writeln!(text, "{line}{mark}");
         }
@@ -378,7 +385,7 @@ impl Report<'_> {
 fn row_document(row: &TrialRow) -> Value {
     let [p50, p99, p999] = row.measured.percentiles;
     let counts = row.measured.counts.iter();
-    json!({
+    let mut document = json!({
         "stage": row.stage.map_or_else(|| "alone".to_owned(), stage_words),
         "offered": row.offered,
         "done": row.measured.done,
@@ -387,7 +394,23 @@ fn row_document(row: &TrialRow) -> Value {
         "late_share": row.measured.late,
         "phases": row.measured.phases.iter().map(|phase| phase.kind).collect::<Vec<_>>(),
         "p50_ns": p50, "p99_ns": p99, "p99_9_ns": p999,
-    })
+    });
+    if let Some(layers) = &row.measured.layers {
+        document["layers"] = json!(layers);
+    }
+    document
+}
+
+fn cells(row: &TrialRow, limit: usize) -> [String; 8] {
+    let absent = || "-".to_owned();
+    let [p50, p99, p999] = row.measured.percentiles.map(|found| found.map_or_else(absent, text::time));
+    let [usual, slowest] = row.largest().map(|part| part.unwrap_or_else(absent));
+    let (offered, done) = (text::short_number(row.offered), text::short_number(row.measured.done));
+    [offered, done, text::percent(Report::share(row, limit)), p50, p99, p999, usual, slowest]
+}
+
+fn without_parts([offered, done, over, p50, p99, p999, ..]: [String; 8]) -> [String; 6] {
+    [offered, done, over, p50, p99, p999]
 }
 
 fn answer_word(ending: &Ending) -> &'static str {
@@ -421,18 +444,6 @@ fn nearest(rows: &[&TrialRow], capacity: f64) -> Option<usize> {
     of_rounds.min_by(|one, other| one.1.distance(capacity).total_cmp(&other.1.distance(capacity))).map(|(at, _)| at)
 }
 
-fn cells(row: &TrialRow, limit: usize) -> [String; 6] {
-    let [p50, p99, p999] = row.measured.percentiles.map(|found| found.map_or_else(|| "-".to_owned(), text::time));
-    [
-        text::short_number(row.offered),
-        text::short_number(row.measured.done),
-        text::percent(Report::share(row, limit)),
-        p50,
-        p99,
-        p999,
-    ]
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::search::{Question, Sender};
@@ -459,6 +470,7 @@ mod tests {
             between: [None, None],
             confirm: 60,
             time: None,
+            layers: false,
         };
         let conclusion = Conclusion { answer, crossing: None, basis: Basis::Fit, limit: None, confirmed: None };
         let found = SearchResult {

@@ -25,7 +25,6 @@ use plan::{DebugPlan, Plan};
 use results::{debug_lines, has_text, print_aside, prints_result, report, status, without_io};
 use run::RunOptions;
 use session::arguments::SessionArgs;
-use session::layers::RecordedRun;
 use session::machine::{Machine, parser};
 use session::{Run, Session};
 use std::ffi::OsString;
@@ -159,20 +158,13 @@ fn measure(plan: &Plan, invocation: &Invocation, session: &mut Session, out: &mu
     let idle_before = invocation.idle.map(|profile| (profile, IdleAccount::now()));
     let log = invocation.side.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
     let mut kept = invocation.side.result.as_deref().map(ResultFile::reserve).transpose()?;
-    let mut recorded = invocation.side.layers.then(|| RecordedRun::begin(plan)).transpose()?;
     let mut watch = Watch::new(out, plan, invocation, live);
     (watch.log, watch.regime, watch.kept, watch.verbosity) = (log, regime, kept.as_mut(), verbosity);
-    let run = Run { title: None, plan, options };
-    let result = match &mut recorded {
-        Some(recorded) => session.execute(run, &mut recorded.around(&mut watch)),
-        None => session.execute(run, &mut watch),
-    };
+    let run = Run { title: None, plan, options, layers: invocation.side.layers };
+    let result = session.execute(run, &mut watch);
     let regime = watch.regime.take();
     let watched = watch.finish();
     let mut result = result?;
-    if let Some(recorded) = recorded {
-        recorded.end(&mut result);
-    }
     result.cpu_idleness = idle_before.map(|(profile, before)| idle::since(&before, profile));
     result.warnings = warnings;
     result.until_regime = regime.map(|regime| regime.end(result.monitored.as_ref()));

@@ -108,7 +108,7 @@ impl<'a> IozoneRun<'a> {
         let options = self.options();
         let name = format!("{title} {}/{}", sizes.file_kb, sizes.record_kb);
         let mut in_progress = RunInProgress::new(&mut self.json_report, self.settings, &self.command, title);
-        let result = self.session.execute(Run { title: Some(&name), plan, options }, &mut in_progress);
+        let result = self.session.execute(Run { title: Some(&name), plan, options, layers: false }, &mut in_progress);
         in_progress.clear();
         let result = result?;
         self.session.discard(&result);

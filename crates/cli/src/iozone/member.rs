@@ -116,7 +116,7 @@ fn run_child(
     let mut child = Child::new(Listener::new(task, orders), &plan);
     let start = began();
     let mut session = session(task, &SessionArgs { no_calibrate: true, ..SessionArgs::default() })?;
-    let mut result = session.execute(Run { title: None, plan: &plan, options }, &mut child)?;
+    let mut result = session.execute(Run { title: None, plan: &plan, options, layers: false }, &mut child)?;
     let finished = child.listener.finished(RunResult::default());
     let is_gone = child.listener.message() == Message::Gone;
     let range = ChildRange { first: index, count };

@@ -156,7 +156,7 @@ impl PlanRun {
         listener.beat();
         let mut session = session(task, &SessionArgs::default())?;
         let options = RunOptions { read_only: self.read_only, ..options(task) };
-        let run = session.execute(Run { title: None, plan: &self.plan, options }, &mut listener);
+        let run = session.execute(Run { title: None, plan: &self.plan, options, layers: false }, &mut listener);
         let finished = listener.finished(RunResult::default());
         let mut result = run?;
         complete(&mut session, &mut result, task, self.warnings);

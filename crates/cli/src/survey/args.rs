@@ -135,6 +135,9 @@ pub(crate) struct ResultArgs {
     /// Do not write a page of the result
     #[arg(long)]
     pub(crate) no_report: bool,
+    /// Divide the time of the I/Os of each test: cache, waits, throttle, queue, device; needs root
+    #[arg(hide_short_help = true, long)]
+    pub(crate) layers: bool,
 }
 
 /// Options of `plumb survey` and `plumb knee`: the I/O of all tests.
@@ -205,7 +208,7 @@ impl SurveyArgs {
         if self.resume.is_some() {
             return Err(Failure::new("--resume goes on with a result of this machine, which no other has"));
         }
-        super::members::check(&self.result.session)?;
+        super::members::check(&self.result)?;
         let request = self.request()?;
         super::members::check_request(&request)?;
         Ok((request, self.config.as_deref()))
@@ -271,6 +274,7 @@ mod tests {
             "json",
             "quiet",
             "no_report",
+            "layers",
             "store",
             "no_store",
             "stream",

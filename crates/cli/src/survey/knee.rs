@@ -64,7 +64,7 @@ pub(crate) struct KneeArgs {
         num_args = 1..,
         allow_hyphen_values = true,
         conflicts_with_all = ["targets", "tests", "block_sizes", "most", "users", "time", "size", "direct", "buffered", "no_calibrate",
-                              "file_per_user", "stuck_after", "overwrite", "accept"]
+                              "file_per_user", "stuck_after", "overwrite", "accept", "layers"]
     )]
     pub(crate) iozone: Vec<String>,
 }
@@ -95,7 +95,7 @@ impl KneeArgs {
                 "cluster: knee --iozone is not for members: iozone has its own clusters, -+m FILE",
             ));
         }
-        members::check(&self.result.session)?;
+        members::check(&self.result)?;
         self.request()
     }
 

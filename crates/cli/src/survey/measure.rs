@@ -9,8 +9,8 @@ use crate::safe_files::Durability;
 use fio::Parser;
 use measure::Nanos;
 use model::{Monitored, Note, RunResult};
-use plan::Plan;
 use run::{Event, Observer, Request};
+use session::layers;
 use session::machine::{Machine, parser};
 use session::progress::Display;
 use session::{Run, Session};
@@ -52,11 +52,22 @@ pub(super) struct SurveyRun<'a> {
     parser: Parser,
     /// The members that run the tests in place of this process.
     pub(super) members: Option<Surveyors<'a>>,
+    /// True if the time of the I/Os of the tests is recorded by part.
+    pub(super) layers: bool,
 }
 
 /// Checks that all tests are possible on the target.
 pub(super) fn check(prepared: &Preparation, target: &SurveyTarget) -> Result<(), Failure> {
     Ok(prepared.check(target, &parser(), &Machine::here().surroundings())?)
+}
+
+/// Checks that the I/Os of all tests can be recorded.
+pub(super) fn check_layers(prepared: &Preparation) -> Result<(), Failure> {
+    let (target, parser, machine) = (prepared.found.outlined(&prepared.request), parser(), Machine::here());
+    for test in &prepared.suite.tests {
+        layers::check(&test.plan(prepared.setup(&target), &parser, &machine.surroundings())?)?;
+    }
+    layers::check_machine()
 }
 
 impl<'a> SurveyRun<'a> {
@@ -65,7 +76,8 @@ impl<'a> SurveyRun<'a> {
         let count = prepared.suite.tests.iter().filter(|test| !done.contains_key(&test.key())).count();
         let total = Nanos(prepared.time.total().get().saturating_mul(count as u64));
         let display = session.display(total);
-        SurveyRun { prepared, done, session, display, machine: Machine::here(), parser: parser(), members: None }
+        let (machine, parser) = (Machine::here(), parser());
+        SurveyRun { prepared, done, session, display, machine, parser, members: None, layers: false }
     }
 
     /// Ends what is published; fails if something could not be.
@@ -161,11 +173,12 @@ impl<'a> SurveyRun<'a> {
     ) -> Result<(), Cut> {
         let setup = self.prepared.setup(&open.target);
         let plan = test.plan(setup, &self.parser, &self.machine.surroundings())?;
+        let (title, patient) = (test.describe(), self.prepared.request.patient(plan.clone()));
         let mut result = {
             let survey = || SavedSurvey::of(open, &self.prepared.request, self.prepared.suite.tests.len(), &found.rows);
             let (display, schedule) = (&mut self.display, SaveSchedule::default());
             let mut observer = Autosave { display, file, test, survey: &survey, schedule, failed: false };
-            execute(&test.describe(), plan.clone(), self.prepared, self.session, &mut observer)?
+            execute(Run { layers: self.layers, ..Run::new(&title, &patient) }, self.session, &mut observer)?
         };
         if let Some(signal) = result.ended_by_signal {
             self.session.discard(&result);
@@ -202,7 +215,7 @@ impl<'a> SurveyRun<'a> {
     fn until_steady(&mut self, open: &OpenTarget, test: &SurveyTest) -> Result<Option<Note>, Failure> {
         let time = Nanos((self.prepared.time.time.get() / 10).max(Nanos::SECOND.get()));
         let setup = Setup { time: TestTime { ramp: Nanos::ZERO, time }, ..self.prepared.setup(&open.target) };
-        let plan = test.plan(setup, &self.parser, &self.machine.surroundings())?;
+        let plan = self.prepared.request.patient(test.plan(setup, &self.parser, &self.machine.surroundings())?);
         let mut steadiness = Steadiness::default();
         for _ in 0..Steadiness::SAMPLES {
             let result = match &mut self.members {
@@ -212,7 +225,7 @@ impl<'a> SurveyRun<'a> {
                 }
                 None => {
                     let title = format!("{}, warm-up", test.describe());
-                    let result = execute(&title, plan.clone(), self.prepared, self.session, &mut self.display)?;
+                    let result = execute(Run::new(&title, &plan), self.session, &mut self.display)?;
                     self.session.discard(&result);
                     result
                 }
@@ -232,11 +245,11 @@ impl<'a> SurveyRun<'a> {
         let Preparation { request, suite, .. } = self.prepared;
         let (total, budget) = (open.target.total(), request.budget.map(Nanos::from_secs));
         let mut rounds = Rounds::new(total, total.saturating_mul(passes), budget);
-        let plan = rounds_plan(&open.target, &suite.tests, rounds.longest());
+        let plan = request.patient(rounds_plan(&open.target, &suite.tests, rounds.longest()));
         let bytes = total.saturating_mul(2 - passes.min(1));
         self.display.settling(rounds.describe(), bytes);
         let mut observer = Settling { display: &mut self.display, rounds: &mut rounds, bytes };
-        let result = execute("preconditioning", plan, self.prepared, self.session, &mut observer)?;
+        let result = execute(Run::new("preconditioning", &plan), self.session, &mut observer)?;
         self.session.discard(&result);
         if let Some(signal) = result.ended_by_signal.or_else(|| self.session.caught()) {
             return Err(Cut::Signal(signal));
@@ -262,15 +275,9 @@ impl<'a> SurveyRun<'a> {
     }
 }
 
-/// Runs a plan with its title.
-fn execute(
-    title: &str,
-    plan: Plan,
-    prepared: &Preparation,
-    session: &mut Session,
-    observer: &mut dyn Observer,
-) -> Result<RunResult, Failure> {
-    let mut result = session.execute(Run::new(title, &prepared.request.patient(plan)), observer)?;
+/// Makes a run.
+fn execute(run: Run<'_>, session: &mut Session, observer: &mut dyn Observer) -> Result<RunResult, Failure> {
+    let mut result = session.execute(run, observer)?;
     // Before anything is judged, so that the saved survey says the same when it is read again.
     result.gather();
     Ok(result)

@@ -10,6 +10,7 @@ use crate::members::member::{PlanRun, enter, options, session};
 use crate::members::program::{Member, Rights, tasks_of_places};
 use crate::members::screen::Screen;
 use crate::output::Verbosity;
+use crate::survey::ResultArgs;
 use cluster::{Answer, LeaderCommand, MemberEnd, MemberSummary, Reason, Summary, SurveyTask, Task};
 use measure::{Nanos, text};
 use model::RunResult;
@@ -94,11 +95,13 @@ pub(crate) struct ByMembers {
 }
 
 /// Refuses options that are of runs in this process.
-pub(crate) fn check(args: &SessionArgs) -> Result<(), Failure> {
+pub(super) fn check(result: &ResultArgs) -> Result<(), Failure> {
+    let args = &result.session;
     let one_machine = "it is of runs on one machine; the result has the intervals of no member";
     let given = args.publish.given().map(|option| (option, one_machine));
     let brief = "members measure plumb's own share before each run, as in all runs of a cluster";
-    match given.or(args.no_calibrate.then_some(("--no-calibrate", brief))) {
+    let layers = result.layers.then_some(("--layers", "it records one machine"));
+    match given.or(args.no_calibrate.then_some(("--no-calibrate", brief))).or(layers) {
         Some((option, why)) => Err(Failure::new(format!("cluster: {option} is not for members: {why}"))),
         None => Ok(()),
     }
@@ -200,7 +203,7 @@ impl TestMember {
             let mut session = session(task, &SessionArgs { no_calibrate: true, ..SessionArgs::default() })?;
             let signal = open.prepared.fill(&open.open, &mut |plan| -> Result<RunResult, Failure> {
                 let mut observer = FillObserver(Listener::new(task, orders));
-                let run = Run { title: None, plan, options: options(task) };
+                let run = Run { title: None, plan, options: options(task), layers: false };
                 let mut result = session.execute(run, &mut observer)?;
                 // To the writing, an order to end is a signal.
                 let asked = observer.0.ends().then_some(rustix::process::Signal::TERM.as_raw());

@@ -25,7 +25,7 @@ use clap::{ArgMatches, Args, Command};
 pub(crate) use fio_sh::run as run_fio_sh;
 use formats::printable;
 use knee::KneeArgs;
-use measure::{Findings, SurveyRun, check};
+use measure::{Findings, SurveyRun, check, check_layers};
 use members::{Surveyors, TestMember};
 use remarks::Extent;
 use screen::Screen;
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &SurveyArgs) -> Result<u8, Failure> {
 /// The same by members.
 fn run_by(args: &SurveyArgs, members: Option<Surveyors<'_>>) -> Result<u8, Failure> {
     if members.is_some() {
-        members::check(&args.result.session)?;
+        members::check(&args.result)?;
     }
     let order = match &args.resume {
         Some(path) => {
@@ -132,6 +132,9 @@ fn conduct_in(session: &mut Session, order: SurveyOrder<'_>, each: EachTest<'_>)
     let args = result.session;
     let mut prepared = Preparation::new(request, reach, seed_from_clock())?;
     check(&prepared, &prepared.found.outlined(&prepared.request))?;
+    if result.layers {
+        check_layers(&prepared)?;
+    }
     let directory = prepared.request.output_dir.as_deref().unwrap_or(Path::new("."));
     if output.as_deref().is_none_or(|path| !is_stdout(path)) {
         std::fs::create_dir_all(directory)
@@ -155,7 +158,7 @@ fn conduct_in(session: &mut Session, order: SurveyOrder<'_>, each: EachTest<'_>)
         Screen::new(if file.prints { Output::nowhere() } else { session.stdout() }, remarks, session.verbosity());
     screen.begin(&open, &prepared, &done)?;
     let mut run = SurveyRun::new(&prepared, done, session);
-    run.members = members;
+    (run.members, run.layers) = (members, result.layers);
     let mut found = run.measure_all(&mut open, &mut file, each);
     run.clear();
     let published = run.finish();

@@ -14,6 +14,7 @@ use formats::printable;
 use measure::Nanos;
 use measure::text;
 use session::colour::GRADES;
+use session::layers;
 use std::collections::HashMap;
 use std::path::Path;
 use survey::{
@@ -131,6 +132,7 @@ impl Screen {
             text.push_str(&wrapped(&format!("{kinds}: skipped, {instead}."), "", width));
             text.push('\n');
         }
+        text.push_str(&parts_of_tests(&found.rows, width));
         for line in limits(&found.rows) {
             text.push_str(&wrapped(&line, "  ", width));
         }
@@ -188,6 +190,16 @@ fn heading(open: &OpenTarget, prepared: &Preparation, done: usize, width: usize)
         text.push_str(&wrapped(&format!("Note: {remark}."), "", width));
     }
     text
+}
+
+/// Where the time of the I/Os of each test went, if it was recorded.
+fn parts_of_tests(rows: &[FinishedTest], width: usize) -> String {
+    let known = rows.iter().filter_map(|row| Some((row, row.result.layers.as_ref()?)));
+    let lines: String = known
+        .map(|(row, layers)| format!("{}: {}", row.test.describe(), layers::brief(layers)))
+        .map(|line| printable::lines(&wrapped(&line, "  ", width)).into_owned())
+        .collect();
+    if lines.is_empty() { lines } else { format!("Largest part of the time of usual I/Os:\n{lines}\n") }
 }
 
 /// The limiting resource of each kind of test, at its heaviest load.

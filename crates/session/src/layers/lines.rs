@@ -41,6 +41,29 @@ pub fn shown(layers: &Layers, columns: Option<usize>) -> String {
     printable::lines(&text).into_owned()
 }
 
+/// The largest part of usual I/Os, and of the slowest 1 of 100 of at least 100, with its share of their time.
+pub fn largest(layers: &Layers) -> [Option<String>; 2] {
+    let of = |some: fn(&IoGroup) -> &SomeIos| {
+        let all = layers.groups.iter().map(some);
+        let (part, time) = model::largest_part(all.clone().flat_map(|ios| &ios.parts.0))?;
+        let sum: Nanos = all.map(|ios| ios.time).sum();
+        Some(format!("{part} {}", text::percent(time.as_f64() / sum.as_f64().max(1.0))))
+    };
+    [of(|group| &group.middle), of(|group| &group.slowest).filter(|_| layers.ios >= 100)]
+}
+
+/// The same in a line: `device 92 %; the slowest 1 of 100: throttle 87 %`.
+pub fn brief(layers: &Layers) -> String {
+    let [usual, slowest] = largest(layers);
+    let Some(usual) = usual else { return layers.remarks.first().cloned().unwrap_or_else(|| "no I/O".to_owned()) };
+    let slowest = slowest.map(|slowest| format!("; the slowest 1 of 100: {slowest}")).unwrap_or_default();
+    let lost = match layers.cost.lost {
+        0 => String::new(),
+        lost => format!("; {} lost", text::counted(lost, "event")),
+    };
+    usual + &slowest + &lost
+}
+
 fn of_run(layers: &Layers) -> Vec<Line> {
     let groups = &layers.groups;
     let mut lines: Vec<Line> = groups.iter().map(|group| does(group, layers.recorded)).collect();

@@ -19,7 +19,7 @@ use sys::processes::placement;
 use sys::processes::signals::Watch;
 
 pub use groups::{cost, group, limit, some, sum, times};
-pub use lines::{Line, costs, does, headed, limited, noun, parts, remarks, shown, slowest, times_of};
+pub use lines::{Line, brief, costs, does, headed, largest, limited, noun, parts, remarks, shown, slowest, times_of};
 
 /// Time between two readings of the events.
 const STEP: Duration = Duration::from_millis(20);
@@ -44,12 +44,10 @@ pub struct RecordedRun {
 impl RecordedRun {
     /// Begins it. Refuses a plan without I/Os that can be seen.
     pub fn begin(plan: &Plan) -> Result<Self, Failure> {
-        let refused = |why: String| Failure::new(format!("--layers: {why}"));
-        check(plan).map_err(refused)?;
+        check(plan)?;
         let signals = Watch::begin()?;
-        let recording = Recording::of_started().map_err(|error| refused(error.to_string()))?;
         Ok(RecordedRun {
-            recording: Some(recording),
+            recording: Some(recording()?),
             begun: None,
             zero: None,
             stepped: Instant::now(),
@@ -147,15 +145,29 @@ impl Observer for LayersObserver<'_> {
     }
 }
 
-/// Why the I/Os of a plan cannot be recorded.
-fn check(plan: &Plan) -> Result<(), String> {
+fn refused(why: &str) -> Failure {
+    Failure::new(format!("--layers: {why}"))
+}
+
+fn recording() -> Result<Recording, Failure> {
+    Recording::of_started().map_err(|error| refused(&error.to_string()))
+}
+
+/// Refuses `--layers` on a machine that gives no events, before anything is written.
+pub fn check_machine() -> Result<(), Failure> {
+    let _signals = Watch::begin()?;
+    recording().map(drop)
+}
+
+/// Refuses a plan without I/Os that can be recorded.
+pub fn check(plan: &Plan) -> Result<(), Failure> {
     let unrecorded = |engine: &str| engine::spec(engine).and_then(|engine| engine.capabilities.unrecorded);
     let at_work = plan.jobs.iter().filter(|job| job.work != Work::Background || plan.jobs.len() == 1);
-    let refused = at_work.filter_map(|job| Some((job, unrecorded(job.engine)?))).next();
-    let Some((job, why)) = refused else { return Ok(()) };
+    let found = at_work.filter_map(|job| Some((job, unrecorded(job.engine)?))).next();
+    let Some((job, why)) = found else { return Ok(()) };
     let works = engine::ENGINES.iter().filter(|engine| engine.capabilities.unrecorded.is_none());
     let works: Vec<&str> = works.map(|engine| engine.name).collect();
-    Err(format!("job `{}`: ioengine={} {why}; what works: {}", job.name, job.engine, works.join(", ")))
+    Err(refused(&format!("job `{}`: ioengine={} {why}; what works: {}", job.name, job.engine, works.join(", "))))
 }
 
 /// The recording, of the jobs alone.

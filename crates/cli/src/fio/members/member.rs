@@ -82,7 +82,7 @@ fn run_for_client(
     }
     let mut session = session(task, &SessionArgs { no_calibrate: true, ..SessionArgs::default() })?;
     let options = RunOptions { read_only: invocation.read_only, ..options(task) };
-    let run = session.execute(Run { title: None, plan, options }, &mut listener);
+    let run = session.execute(Run { title: None, plan, options, layers: false }, &mut listener);
     let finished = listener.finished(RunResult::default());
     let mut result = run?;
     complete(&mut session, &mut result, task, warnings(&invocation));
