@@ -17,6 +17,7 @@ mod level;
 mod limiter;
 pub mod measured;
 mod not_storage;
+pub mod parts;
 pub mod question;
 pub mod regime;
 pub mod report_card;

@@ -107,6 +107,9 @@ fn tests_of_survey_and_knee_have_the_parts_of_their_ios() {
                 "{text}"
             );
         }
+        plumb(&place, "report s.json -o s.html").succeeds();
+        let page = place.read("s.html");
+        assert!(page.contains("random read 8 KiB · where the time goes") && page.contains("2 users: "), "{words}");
         std::fs::remove_file(place.path().join("s.json")).unwrap();
     }
 }

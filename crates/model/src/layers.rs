@@ -135,16 +135,16 @@ pub struct SomeIos {
     pub largest: Named<u64>,
 }
 
-/// The part with the most time of several sums by part; `None` without time.
-pub fn largest_part<'a>(parts: impl Iterator<Item = &'a (String, Nanos)>) -> Option<(&'a str, Nanos)> {
-    let mut sums: Vec<(&str, Nanos)> = Vec::new();
-    for (part, time) in parts {
-        match sums.iter_mut().find(|(known, _)| known == part) {
-            Some((_, sum)) => *sum += *time,
-            None => sums.push((part, *time)),
-        }
+impl IoGroup {
+    /// True if its I/Os are seen from the block layer's queue to completion.
+    pub fn is_of_block_layer(&self) -> bool {
+        self.reach == "block layer"
     }
-    sums.into_iter().max_by_key(|(_, time)| *time).filter(|(_, time)| !time.is_zero())
+
+    /// True for fsync and its like.
+    pub fn is_of_syncs(&self) -> bool {
+        self.direction == "sync"
+    }
 }
 
 /// Values by name, in an order; an object in JSON.

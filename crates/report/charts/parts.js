@@ -31,7 +31,8 @@ plumb.charts.parts = (data, look) => {
   const times = data.slow.map((io) => io.time_ns);
   return plumb.option(data, look, frame, {
     legend: plumb.legend(data.parts, look, frame.top - 6, left),
-    ...(data.slow.length === 0 ? { series: [] } : {
+    // Without slow I/Os the series are there for the legend.
+    ...(data.slow.length === 0 ? { grid: { left, right: 40, top: y, height: 1 }, xAxis: { show: false }, yAxis: { show: false }, series } : {
       grid: { left, right: 40, top: y + 38, height: Math.max(look.height - y - 38 - frame.below - 52, 40) },
       xAxis: plumb.axis(look, 'time in the recording', seconds, { min: 0, max: data.until_s, nameGap: 28, splitLine: { show: false }, axisLabel: { color: look.ink, fontFamily: plumb.family, fontSize: 11, formatter: seconds, hideOverlap: true, showMaxLabel: false } }),
       yAxis: plumb.latencyAxis(look, 'time of slow I/Os', times, {}),

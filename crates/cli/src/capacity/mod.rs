@@ -13,9 +13,9 @@ use crate::result_file::DocumentFile;
 use crate::safe_files::Durability;
 use crate::{drawing, input, pages};
 use analysis::capacity::Answer;
-use measure::Nanos;
-use report::data::{Capacity, RateTrial, ResponseLimit};
-use report::page::{Numbers, Page};
+use measure::{Nanos, text};
+use report::data::{Capacity, Parts, RateTrial, RecordedIos, ResponseLimit};
+use report::page::{Numbers, Page, Picture};
 use search::{Ending, Question, SearchResult, TrialRow, stage_words};
 use serde_json::{Value, json};
 use session::Session;
@@ -276,11 +276,29 @@ fn page(report: &Report<'_>) -> Result<Page, Failure> {
         places: vec![report.found.place.place(report.target.to_owned())],
         sentences: sentences.get(1..).unwrap_or_default().to_vec(),
         // With one I/O at a time alone there is no rate to draw.
-        pictures: if report.rows().is_empty() { Vec::new() } else { vec![picture] },
+        pictures: if report.rows().is_empty() { Vec::new() } else { [vec![picture], parts(report, &title)?].concat() },
         numbers: numbers(report),
         remarks: report.remarks(),
         ..pages::begun(format!("Capacity: {title}"), sentences.first().cloned().unwrap_or_default())
     })
+}
+
+/// Where the time of the I/Os went, one at a time and at the rate next to the answer, if it was recorded.
+fn parts(report: &Report<'_>, title: &str) -> Result<Vec<Picture>, Failure> {
+    let alone = report.found.rows.iter().find(|row| row.stage.is_none());
+    let recorded = alone.into_iter().chain(report.at_the_limit()).filter_map(|row| {
+        let rate = text::short_number(row.offered);
+        let before = row.stage.map_or_else(|| "one at a time: ".to_owned(), |_| format!("at {rate}/s: "));
+        Some((before, row.measured.layers.as_deref()?))
+    });
+    let (mut ios, mut sentences) = (Vec::new(), Vec::new());
+    for (before, layers) in recorded {
+        sentences.push(format!("{before}{}", analysis::parts::brief(layers)));
+        ios.extend(layers.groups.iter().map(|group| RecordedIos { before: before.clone(), group }));
+    }
+    let data = || Parts { sentences, ..Parts::of(title, &ios) };
+    let picture = (!ios.is_empty()).then(|| pages::picture("parts", title, "Where the time goes", data()));
+    Ok(picture.transpose()?.into_iter().collect())
 }
 
 fn data(report: &Report<'_>, title: &str, sentences: &[String]) -> Capacity {

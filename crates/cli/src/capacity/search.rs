@@ -76,7 +76,7 @@ pub(crate) struct TrialRow {
 impl TrialRow {
     /// The largest parts of its usual I/Os, and of the slowest 1 of 100.
     pub(super) fn largest(&self) -> [Option<String>; 2] {
-        self.measured.layers.as_deref().map_or([None, None], layers::largest)
+        self.measured.layers.as_deref().map_or([None, None], analysis::parts::largest)
     }
 
     /// How far its rate is from another one, in logarithms.

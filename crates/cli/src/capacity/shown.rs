@@ -69,6 +69,14 @@ impl Report<'_> {
         rows
     }
 
+    /// The row next to the answer; of the largest rate if there is no answer.
+    pub(crate) fn at_the_limit(&self) -> Option<&TrialRow> {
+        let rows = self.rows();
+        let crossing = self.conclusion().and_then(|found| found.crossing);
+        let at = crossing.and_then(|crossing| nearest(&rows, crossing.rate));
+        at.and_then(|at| rows.get(at)).or(rows.last()).copied()
+    }
+
     /// Share of the I/Os of a row beyond the limit that counts.
     pub(crate) fn share(row: &TrialRow, limit: usize) -> f64 {
         row.measured.counts.get(limit).map_or(0.0, analysis::capacity::Counts::share)

@@ -14,7 +14,6 @@ use formats::printable;
 use measure::Nanos;
 use measure::text;
 use session::colour::GRADES;
-use session::layers;
 use std::collections::HashMap;
 use std::path::Path;
 use survey::{
@@ -196,7 +195,7 @@ fn heading(open: &OpenTarget, prepared: &Preparation, done: usize, width: usize)
 fn parts_of_tests(rows: &[FinishedTest], width: usize) -> String {
     let known = rows.iter().filter_map(|row| Some((row, row.result.layers.as_ref()?)));
     let lines: String = known
-        .map(|(row, layers)| format!("{}: {}", row.test.describe(), layers::brief(layers)))
+        .map(|(row, layers)| format!("{}: {}", row.test.describe(), analysis::parts::brief(layers)))
         .map(|line| printable::lines(&wrapped(&line, "  ", width)).into_owned())
         .collect();
     if lines.is_empty() { lines } else { format!("Largest part of the time of usual I/Os:\n{lines}\n") }

@@ -5,8 +5,9 @@ use super::{sentences, shown};
 use crate::failure::Failure;
 use crate::pages;
 use measure::{float, text};
-use observe::{Group, Io, PARTS, Part};
-use report::data::{BarOfParts, KindOfIo, Parts, SlowIo};
+use model::IoGroup;
+use observe::{Group, Io};
+use report::data::{Parts, RecordedIos, SlowIo};
 use report::page::{Numbers, Page, Place};
 use serde_json::Value;
 use session::layers;
@@ -87,18 +88,16 @@ fn begin(answer: &Answer, io: &Io) -> f64 {
 }
 
 fn parts(answer: &Answer, title: &str, slow: &[Slow<'_>]) -> Parts {
-    let occur: Vec<Part> = PARTS.into_iter().filter(|part| !answer.summary.parts[*part].is_zero()).collect();
-    let kinds = answer.summary.groups.iter().map(|group| KindOfIo {
-        label: format!("{} {}", text::grouped(float(group.count)), layers::noun(&layers::group(group), group.count)),
-        bars: group.around.iter().map(|around| bar(around.name, &around.ios, &occur)).collect(),
-    });
+    let groups: Vec<IoGroup> = answer.summary.groups.iter().map(layers::group).collect();
+    let ios: Vec<RecordedIos<'_>> = groups.iter().map(|group| RecordedIos { before: String::new(), group }).collect();
+    let bars = Parts::of(title, &ios);
     let dot = |slow: &Slow<'_>| {
         let (io, largest) = (slow.io, slow.io.parts.largest());
         let call = if io.call.is_empty() { io.direction.name() } else { io.call };
         SlowIo {
             at_s: begin(answer, io),
             time_ns: io.time.as_f64(),
-            part: occur.iter().position(|part| *part == largest).unwrap_or_default(),
+            part: bars.parts.iter().position(|part| part == largest.name()).unwrap_or_default(),
             says: format!(
                 "{call}, {}: {}\n{} {}",
                 text::rounded_size(float(io.bytes)),
@@ -113,28 +112,13 @@ fn parts(answer: &Answer, title: &str, slow: &[Slow<'_>]) -> Parts {
         true => format!("Dots: the slowest {DOTS} of the {all} I/Os that are the slowest 1 of 100 of their kind."),
         false => "Dots: the slowest 1 of 100 of each kind.".to_owned(),
     };
+    let slow = slow.iter().take(DOTS).map(dot).collect();
     Parts {
-        title: title.to_owned(),
         sentences: sentences::sentences(answer),
-        kinds: kinds.collect(),
-        slow: slow.iter().take(DOTS).map(dot).collect(),
+        slow,
         until_s: answer.seen.cost.time.as_f64() / 1e9,
-        notes: vec![
-            "A bar is the mean of the I/Os around a percentile: p50 those with ranks from 45 to 55 %, p90 from 89 to 91 %, \
-             p99 from 98.9 to 99.1 %, p99.9 from 99.89 to 99.91 %."
-                .to_owned(),
-            dots + " Their colour is their largest part.",
-        ],
-        parts: occur.into_iter().map(|part| part.name().to_owned()).collect(),
-    }
-}
-
-fn bar(label: &str, ios: &observe::Slow, parts: &[Part]) -> BarOfParts {
-    let sum = ios.time.as_f64().max(1.0);
-    BarOfParts {
-        label: label.to_owned(),
-        time_ns: ios.time.as_f64() / float(ios.count.max(1)),
-        shares: parts.iter().map(|part| ios.parts[*part].as_f64() / sum).collect(),
+        notes: [bars.notes, vec![dots + " Their colour is their largest part."]].concat(),
+        ..bars
     }
 }
 
@@ -154,7 +138,7 @@ fn table(answer: &Answer, slow: &[Slow<'_>]) -> Numbers {
             Value::from(io.bytes),
             Value::from(depths[slow.number]),
             Value::from(io.time.as_f64() / 1e6),
-            Value::from(layers::parts(&layers::some(&observe::Slow::of(&[io])))),
+            Value::from(layers::shares(&layers::some(&observe::Slow::of(&[io])))),
         ]
     };
     pages::numbers(&COLUMNS, slow.iter().take(ROWS).map(row).collect())

@@ -2,6 +2,9 @@
 
 use super::Unit;
 use analysis::compare::Verdict;
+use analysis::parts::noun;
+use measure::{float, push_new, text};
+use model::{IoGroup, SomeIos};
 use serde::{Deserialize, Serialize};
 
 /// The trials of `plumb capacity`.
@@ -113,6 +116,49 @@ pub struct Parts {
     pub until_s: f64,
     /// Footnotes.
     pub notes: Vec<String>,
+}
+
+/// Recorded I/Os, with what stands before their number on a picture: `8 users: `.
+#[derive(Clone, Debug)]
+pub struct RecordedIos<'a> {
+    /// May be empty.
+    pub before: String,
+    /// The I/Os.
+    pub group: &'a IoGroup,
+}
+
+impl Parts {
+    /// The bars of recorded I/Os, without sentences and slow I/Os.
+    pub fn of(title: &str, all: &[RecordedIos<'_>]) -> Self {
+        let mut parts: Vec<String> = Vec::new();
+        let known = all.iter().flat_map(|ios| &ios.group.parts.0);
+        known.for_each(|(part, _)| push_new(&mut parts, part.clone()));
+        let occurs =
+            |part: &String| all.iter().any(|ios| ios.group.parts.get(part).is_some_and(|time| !time.is_zero()));
+        parts.retain(occurs);
+        let kind = |ios: &RecordedIos<'_>| {
+            let (group, before) = (ios.group, &ios.before);
+            let label = format!("{before}{} {}", text::grouped(float(group.count)), noun(group, group.count));
+            let bars = group.around.0.iter().map(|(name, ios)| BarOfParts::of(name, ios, &parts)).collect();
+            KindOfIo { label, bars }
+        };
+        let note = "A bar is the mean of the I/Os around a percentile: p50 those with ranks from 45 to 55 %, p90 from 89 to \
+                    91 %, p99 from 98.9 to 99.1 %, p99.9 from 99.89 to 99.91 %.";
+        let kinds = all.iter().map(kind).collect();
+        Parts { title: title.to_owned(), kinds, notes: vec![note.to_owned()], parts, ..Parts::default() }
+    }
+}
+
+impl BarOfParts {
+    fn of(label: &str, ios: &SomeIos, parts: &[String]) -> Self {
+        let sum = ios.time.as_f64().max(1.0);
+        let share = |part: &String| ios.parts.get(part).map_or(0.0, |time| time.as_f64() / sum);
+        BarOfParts {
+            label: label.to_owned(),
+            time_ns: ios.time.as_f64() / float(ios.count.max(1)),
+            shares: parts.iter().map(share).collect(),
+        }
+    }
 }
 
 /// I/Os that do the same.

@@ -19,7 +19,7 @@ pub(crate) use analysis::measured as of_result;
 pub use analysis::{AtWork, Bin, Level, Rounds, Step};
 pub use answers::{
     BarOfParts, Capacity, ChangedTest, Changes, KindOfIo, LimitedRound, LimitedRule, Limits, NumberChange, Parts,
-    RateTrial, ResponseLimit, SlowIo,
+    RateTrial, RecordedIos, ResponseLimit, SlowIo,
 };
 pub use blocks::{BlockPoint, Blocks, CurvePoint};
 pub use card::{Band, Card, CardRow, Letters, Mark, NO_GRADE, Scaling, Workload};

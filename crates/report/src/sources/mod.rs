@@ -208,7 +208,7 @@ impl Source {
             Some(mut located) => {
                 self.places.add(&located.result);
                 self.judged.push(CheckedResult::of(number, located.title, &mut located.result).and_mark(&mut rows));
-                if located.result.was_monitored() {
+                if located.result.was_monitored() || located.result.layers.is_some() {
                     self.monitored_runs.extend(native::whole_run(number, located.result));
                 }
             }

@@ -46,6 +46,12 @@ impl Test {
         format!("{}, {}", self.workload, text::counted(self.users, "user"))
     }
 
+    /// Users and varied options, for example `16 users, iodepth=4`.
+    pub(super) fn level(&self) -> String {
+        let options = self.options.iter().map(|(name, value)| format!(", {name}={value}"));
+        text::counted(self.users, "user") + &options.collect::<String>()
+    }
+
     pub(super) fn coordinates(&self, direction: Direction) -> Vec<Coordinate> {
         let mut found = Vec::new();
         let mut add = |axis: Axis, value: Option<Value>| {
@@ -158,7 +164,7 @@ fn apart(number: usize, result: &mut RunResult) -> Vec<Test> {
     if count < 2 {
         return Vec::new();
     }
-    let (jobs, monitored) = (std::mem::take(&mut result.jobs), result.monitored.take());
+    let (jobs, monitored, layers) = (std::mem::take(&mut result.jobs), result.monitored.take(), result.layers.take());
     let of_kind = |kind: usize| {
         let of = jobs.iter().zip(&kinds).filter(|(_, of)| **of == kind).map(|(job, _)| job.clone()).collect();
         RunResult { jobs: of, ..result.clone() }
@@ -167,7 +173,7 @@ fn apart(number: usize, result: &mut RunResult) -> Vec<Test> {
     for kind in 0..count {
         tests.extend(test_of(number + tests.len(), &Json::Null, of_kind(kind)));
     }
-    (result.jobs, result.monitored) = (jobs, monitored);
+    (result.jobs, result.monitored, result.layers) = (jobs, monitored, layers);
     // Jobs of one run are no levels of a sweep, so those of the same pattern have the names of their jobs, too.
     let all: Vec<String> = tests.iter().map(|test| test.words.clone()).collect();
     for test in &mut tests {

@@ -7,7 +7,9 @@ use crate::Chart;
 use crate::data::measured::size;
 use crate::data::of_measurements::with_notes;
 use crate::data::placed::{self, AllDrawn, ChartRow, Subject, SweepChart};
-use crate::data::{Axis, Blocks, Cdf, Curve, Devices, Distribution, Level, Overlay, Series, Surface, Sweep, card};
+use crate::data::{
+    Axis, Blocks, Cdf, Curve, Devices, Distribution, Level, Overlay, Parts, RecordedIos, Series, Surface, Sweep, card,
+};
 use crate::page::Picture;
 use analysis::report_card::{self, ProfileChoice, profile_of};
 use analysis::samples_needed;
@@ -24,6 +26,8 @@ const MOST_BEST: usize = 3;
 /// Most tests of a run with a sentence at the top of a page.
 const MOST_KINDS: usize = 4;
 const MOST_DISTRIBUTIONS: usize = 8;
+/// Most recorded tests of a workload in one picture.
+const MOST_RECORDED: usize = 10;
 /// Most levels of a sweep for which half of the width of a page of A4 is enough.
 const MOST_ON_HALF: usize = 4;
 /// Size of such a picture.
@@ -114,6 +118,7 @@ impl Material {
         pictures.extend(sweeps.iter().filter_map(blocks));
         pictures.extend(self.distributions(request));
         pictures.extend(histograms::picture(sources, request).map(|data| drawing("cdf", &data.title, &data, &[])));
+        pictures.extend(sources.iter().enumerate().flat_map(|(number, source)| parts(number, source)));
         pictures.extend(over_time(sources));
         pictures.extend(sources.iter().enumerate().filter_map(|(number, source)| devices(number, source)));
         pictures.extend(sources.iter().flat_map(surfaces));
@@ -342,6 +347,31 @@ pub(super) fn printed(direction: &model::reading::ReadDirection) -> Option<Distr
     let percentiles = latency.percentiles.iter().copied();
     let points: Vec<(f64, f64)> = percentiles.filter(|&(percent, ns)| ns > 0.0 && is_fact(percent)).collect();
     (points.len() > 2).then_some(Distribution { name: String::new(), points })
+}
+
+/// Where the time of the I/Os of recorded runs went: a picture per workload with its tests, those of one user first.
+fn parts(number: usize, source: &Source) -> Vec<Option<Drawing>> {
+    let recorded = |test: &&Test| test.result.layers.as_ref().is_some_and(|layers| !layers.groups.is_empty());
+    let mut tests: Vec<&Test> = source.tests.iter().chain(&source.monitored_runs).filter(recorded).collect();
+    tests.sort_by_key(|test| test.users);
+    let picture = |workload: &str| {
+        let of: Vec<&Test> = tests.iter().copied().filter(|test| test.workload == workload).collect();
+        let title = format!("{} · {workload} · where the time goes", source.shown_name());
+        let (mut ios, mut sentences, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
+        for test in of.iter().take(MOST_RECORDED) {
+            let Some(layers) = &test.result.layers else { continue };
+            let before = if of.len() > 1 { format!("{}: ", test.level()) } else { String::new() };
+            sentences.push(format!("{before}{}", analysis::parts::brief(layers)));
+            remarks.extend(layers.limits.iter().map(|limit| format!("{before}{}", analysis::parts::limit(limit))));
+            remarks.extend(layers.remarks.iter().map(|remark| format!("{before}{remark}")));
+            ios.extend(layers.groups.iter().map(|group| RecordedIos { before: before.clone(), group }));
+        }
+        remarks.extend((of.len() > MOST_RECORDED).then(|| format!("Not drawn: {} tests.", of.len() - MOST_RECORDED)));
+        let bars = Parts::of(&title, &ios);
+        let subjects: Vec<Subject> = of.iter().map(|test| (number, test.number)).collect();
+        drawing("parts", &title, &Parts { sentences, notes: [bars.notes, remarks].concat(), ..bars }, &subjects)
+    };
+    distinct(tests.iter().map(|test| test.workload.as_str())).into_iter().map(picture).collect()
 }
 
 /// Runs over time: from the monitor for plumb's own results, from logs for others, all on one axis.

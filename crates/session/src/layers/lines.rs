@@ -1,10 +1,11 @@
 //! Lines about I/Os and their parts, of `plumb why` and of runs.
 
 use crate::width;
+use analysis::parts::{self, noun};
 use formats::printable;
 use measure::{Nanos, float, text};
 use model::{GroupLimit, IoGroup, Layers, RecordingCost, SomeIos};
-use observe::{Direction, Reach, Seen};
+use observe::Seen;
 
 /// A part below this share of the time is not named in a line.
 const SHOWN: f64 = 0.01;
@@ -41,29 +42,6 @@ pub fn shown(layers: &Layers, columns: Option<usize>) -> String {
     printable::lines(&text).into_owned()
 }
 
-/// The largest part of usual I/Os, and of the slowest 1 of 100 of at least 100, with its share of their time.
-pub fn largest(layers: &Layers) -> [Option<String>; 2] {
-    let of = |some: fn(&IoGroup) -> &SomeIos| {
-        let all = layers.groups.iter().map(some);
-        let (part, time) = model::largest_part(all.clone().flat_map(|ios| &ios.parts.0))?;
-        let sum: Nanos = all.map(|ios| ios.time).sum();
-        Some(format!("{part} {}", text::percent(time.as_f64() / sum.as_f64().max(1.0))))
-    };
-    [of(|group| &group.middle), of(|group| &group.slowest).filter(|_| layers.ios >= 100)]
-}
-
-/// The same in a line: `device 92 %; the slowest 1 of 100: throttle 87 %`.
-pub fn brief(layers: &Layers) -> String {
-    let [usual, slowest] = largest(layers);
-    let Some(usual) = usual else { return layers.remarks.first().cloned().unwrap_or_else(|| "no I/O".to_owned()) };
-    let slowest = slowest.map(|slowest| format!("; the slowest 1 of 100: {slowest}")).unwrap_or_default();
-    let lost = match layers.cost.lost {
-        0 => String::new(),
-        lost => format!("; {} lost", text::counted(lost, "event")),
-    };
-    usual + &slowest + &lost
-}
-
 fn of_run(layers: &Layers) -> Vec<Line> {
     let groups = &layers.groups;
     let mut lines: Vec<Line> = groups.iter().map(|group| does(group, layers.recorded)).collect();
@@ -74,26 +52,11 @@ fn of_run(layers: &Layers) -> Vec<Line> {
     lines
 }
 
-/// The name of what a group does, for one or many.
-pub fn noun(group: &IoGroup, count: u64) -> String {
-    let is_block = group.reach == Reach::Block.name();
-    let is_flush = is_block && group.direction == Direction::Sync.name();
-    let plain = match is_flush {
-        true => "flush or discard".to_owned(),
-        false => format!("{}{}", group.direction, text::plural(count)),
-    };
-    let calls: Vec<&str> = group.calls.iter().map(|call| call.name.as_str()).filter(|name| !name.is_empty()).collect();
-    match is_block && !calls.is_empty() {
-        true => format!("{plain} by {}", text::listed(&calls)),
-        false => plain,
-    }
-}
-
 /// Number, size, rate, depth and order of a group.
 pub fn does(group: &IoGroup, recorded: Nanos) -> Line {
-    let is_block = group.reach == Reach::Block.name();
+    let is_block = group.is_of_block_layer();
     let mut line = format!("{} {}", text::grouped(float(group.count)), noun(group, group.count));
-    if group.direction == Direction::Sync.name() && !is_block {
+    if group.is_of_syncs() && !is_block {
         let calls: Vec<String> = group.calls.iter().map(|call| format!("{} {}", call.count, call.name)).collect();
         line = text::listed_up_to(&calls, 4);
     }
@@ -127,17 +90,17 @@ pub fn does(group: &IoGroup, recorded: Nanos) -> Line {
 /// Where the time of usual and of slow I/Os goes.
 pub fn times_of(group: &IoGroup) -> Vec<Line> {
     let mean = |ios: &SomeIos| text::time(ios.time.as_f64() / float(ios.count.max(1)));
-    let middle = format!("a usual {} takes {}: {}", noun(group, 1), mean(&group.middle), parts(&group.middle));
+    let middle = format!("a usual {} takes {}: {}", noun(group, 1), mean(&group.middle), shares(&group.middle));
     let mut lines = vec![Line { heading: "time", text: middle }];
     if group.count >= 100 {
-        let text = format!("the slowest 1 of 100 take {}: {}", mean(&group.slowest), parts(&group.slowest));
+        let text = format!("the slowest 1 of 100 take {}: {}", mean(&group.slowest), shares(&group.slowest));
         lines.push(Line { heading: "time", text });
     }
     lines
 }
 
 /// Mean of each part, the largest first. Those that are left out are summed up.
-pub fn parts(ios: &SomeIos) -> String {
+pub fn shares(ios: &SomeIos) -> String {
     let mean = |time: Nanos| text::time(time.as_f64() / float(ios.count.max(1)));
     let sum = ios.time.as_f64().max(1.0);
     let is_shown = |time: &Nanos| time.as_f64() / sum >= SHOWN;
@@ -185,17 +148,7 @@ pub fn costs(cost: &RecordingCost, recorded: Nanos, ios: u64) -> Line {
 
 /// A limit with its group, device and rates.
 pub fn limited(limit: &GroupLimit) -> Line {
-    let rates = [
-        (limit.reads_per_second, "reads"),
-        (limit.writes_per_second, "writes"),
-        (limit.bytes_read_per_second, "bytes read"),
-        (limit.bytes_written_per_second, "bytes written"),
-    ];
-    let rate =
-        |(rate, what): &(Option<u64>, &str)| Some(format!("{} {what} per second", text::grouped(float((*rate)?))));
-    let rates: Vec<String> = rates.iter().filter_map(rate).collect();
-    let text = format!("control group {}, device {}, {}", limit.group, limit.device, text::listed(&rates));
-    Line { heading: "limit", text }
+    Line { heading: "limit", text: parts::limit(limit) }
 }
 
 /// Everything that is not in the numbers above.
@@ -228,23 +181,4 @@ pub fn remarks(seen: &Seen, is_full: bool) -> Vec<String> {
         remarks.push(format!("the recording ended at {} I/Os", text::grouped(float(seen.ios.len() as u64))));
     }
     remarks
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_limit_has_its_group_and_rate() {
-        let one = sys::processes::cgroup::IoLimit {
-            group: "/a".to_owned(),
-            device: sys::devices::identity::DeviceNumber { major: 8, minor: 0 },
-            read_bytes_per_second: None,
-            write_bytes_per_second: None,
-            read_iops: Some(1500),
-            write_iops: None,
-        };
-        let line = limited(&crate::layers::limit(&one));
-        assert_eq!((line.heading, &*line.text), ("limit", "control group /a, device 8:0, 1,500 reads per second"));
-    }
 }

@@ -19,7 +19,7 @@ use sys::processes::placement;
 use sys::processes::signals::Watch;
 
 pub use groups::{cost, group, limit, some, sum, times};
-pub use lines::{Line, brief, costs, does, headed, largest, limited, noun, parts, remarks, shown, slowest, times_of};
+pub use lines::{Line, costs, does, headed, limited, remarks, shares, shown, slowest, times_of};
 
 /// Time between two readings of the events.
 const STEP: Duration = Duration::from_millis(20);
