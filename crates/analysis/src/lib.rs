@@ -41,6 +41,7 @@ pub use level::{
     AtWork, Bin, Difference, Level, RateInterval, Rounds, Step, contradiction, difference, growth_ends, has_stalled,
     interval, knee, median_round, queueing,
 };
+pub use limiter::parts::limited_by_part;
 pub use limiter::{group_limits_ios, limited_by_group};
 use model::RunResult;
 pub use model::{percentile_as_fact, samples_needed};

@@ -1,7 +1,8 @@
 //! `--layers`: where the time of the I/Os of plumb's own runs goes.
 
 use crate::context::{place, plumb};
-use house::{LoopDevice, Place};
+use house::{Group, LoopDevice, Place, Run};
+use model::{Limiter, RunResult};
 use serde_json::Value;
 
 /// The group of a direction.
@@ -131,4 +132,62 @@ fn trials_of_a_capacity_have_the_parts_of_their_ios() {
         let recorded = layers["ios"].as_f64().unwrap();
         assert!((0.9..1.1).contains(&(recorded / expected)), "{recorded} of {expected} I/Os: {trial:#}");
     }
+}
+
+/// The result of a job with `--layers`, in this group or on this processor.
+fn result_of(place: &Place, words: &str, around: impl Fn(Run) -> Run) -> RunResult {
+    let job = "fio --layers --name=a --ioengine=psync --time_based --runtime=2 --result=run.json --output=fio.txt";
+    around(plumb(place, format!("{job} {words}"))).exits(0);
+    formats::native::read(&place.read("run.json")).unwrap()
+}
+
+/// The sentence of the limit, which is this one, and those of a check.
+fn said(result: &RunResult, limiter: Limiter, check: &str) -> (String, Vec<String>) {
+    let limit = result.limited_by.clone().unwrap_or_else(|| panic!("{limiter:?}: {:#?}", result.layers));
+    assert_eq!(limit.limiter, limiter, "{limit:?} {:#?}", result.layers);
+    let notes = result.notes.iter().filter(|note| note.check == check);
+    (limit.sentence, notes.map(|note| note.sentence.clone()).collect())
+}
+
+#[test]
+fn a_limit_of_the_group_is_measured_by_limit_and_check() {
+    let place = place();
+    let device = LoopDevice::direct(place.path(), 4 << 20).unwrap();
+    let name = device.path().file_name().unwrap().to_str().unwrap().to_owned();
+    let reads = format!("--rw=randread --bs=4k --direct=1 --filename={}", device.path().display());
+    let group = Group::with_read_iops(&name, 50).unwrap();
+    let (limit, notes) = said(&result_of(&place, &reads, |run| group.inside(run)), Limiter::Cap, "limiter");
+    assert!(
+        limit.starts_with("throttle had ") && limit.contains(" of the time of the I/Os, measured: control group "),
+        "{limit}"
+    );
+    assert!(limit.contains(&group.name()) && limit.ends_with(", 50 reads per second"), "{limit}");
+    assert_eq!(notes, [format!("{limit}: a limiter, not a device")]);
+
+    let clean = result_of(&place, &reads, |run| run);
+    let limit = clean.limited_by.unwrap();
+    assert!(![Limiter::Cap, Limiter::FileSystemLock].contains(&limit.limiter), "{limit:?}");
+    assert!(limit.sentence.contains(" of the time of the I/Os, measured"), "{limit:?} {:#?}", clean.layers);
+    assert!(!clean.notes.iter().any(|note| note.check == "limiter"), "{:?}", clean.notes);
+}
+
+#[test]
+fn waits_for_the_lock_of_a_file_are_measured() {
+    let place = place();
+    let result = result_of(&place, "--rw=write --bs=1m --size=64m --numjobs=8 --filename=one", |run| run);
+    let (limit, _) = said(&result, Limiter::FileSystemLock, "limiter");
+    assert!(limit.starts_with("lock or other wait had ") && limit.ends_with(", measured"), "{limit}");
+}
+
+#[test]
+fn waits_for_the_only_processor_are_measured() {
+    let place = place();
+    let burner = || Run::new("sh", place.path()).words(["-c", "while :; do :; done"]).under(["taskset", "-c", "0"]);
+    let burners = [(); 4].map(|()| burner().start());
+    let reads = "--rw=randread --bs=4k --direct=1 --numjobs=2 --size=64m --filename=data";
+    let result = result_of(&place, reads, |run| run.under(["taskset", "-c", "0"]));
+    drop(burners);
+    let (limit, notes) = said(&result, Limiter::ClientCpu, "client CPU");
+    assert!(limit.starts_with("waking up had ") && limit.ends_with(", measured"), "{limit}");
+    assert_eq!(notes, [format!("{limit}: the tester, not the disk, was the limit")]);
 }

@@ -5,6 +5,7 @@
 
 use super::note;
 use crate::limiter::device::is_full;
+use crate::limiter::parts::is_measured;
 use crate::limiter::{held_back_by_quota, limited_by};
 use crate::run_facts::{RunFacts, polls};
 use measure::{Nanos, text};
@@ -43,7 +44,10 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let (tester, other): (Vec<&LimitedBy>, Vec<&LimitedBy>) =
         limit.iter().partition(|limit| limit.limiter == Limiter::ClientCpu);
     let tester = tester.first().filter(|_| held_back_by_quota(&seen).is_none());
-    let what = if on + waiting > BUSY {
+    let measured = tester.filter(|limit| is_measured(limit));
+    let what = if let Some(limit) = measured {
+        limit.sentence.clone()
+    } else if on + waiting > BUSY {
         let waited = if waiting >= 0.05 { " or waited for one" } else { "" };
         format!("a worker was on a processor{waited} {} of the time", text::percent((on + waiting).min(1.0)))
     } else if delay > DELAYED && !is_full(&seen) {

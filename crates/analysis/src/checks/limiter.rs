@@ -1,25 +1,28 @@
 //! Limiter: a rate limit set on purpose, seen as a limit reached, a plateau, or I/Os that wait above an idle device.
 //!
-//! Signals: limits of the control group, the devices' counters, rates per interval, latencies and the queue.
+//! Signals: limits of the control group, the devices' counters, rates per interval, latencies and the queue. Where the
+//! parts of the time of the I/Os were recorded: throttle, and no sign of a limit that they contradict.
 
 use super::note;
-use crate::limiter::caps;
+use crate::limiter::parts::waited;
+use crate::limiter::{HELD_ABOVE, OF_THE_GROUP, PLATEAU, Rule, TOO_EVEN, applied, caps};
 use crate::run_facts::RunFacts;
-use model::{Grade, LimitedBy, Note, RunResult};
+use model::{Grade, Limiter, Note, RunResult};
 
 /// Limits that are not visible from here, by what they do.
-const OUT_OF_SIGHT: [fn(&RunFacts<'_>) -> Option<LimitedBy>; 3] =
-    [caps::plateau, caps::too_even, caps::held_above_the_device];
+const OUT_OF_SIGHT: [Rule; 3] = [PLATEAU, TOO_EVEN, HELD_ABOVE];
 
 /// A limit of the control group that is reached, otherwise what a limit out of sight does.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let Some(seen) = RunFacts::of(result) else { return Vec::new() };
     // A plateau that the plan requested is intended.
-    let found = caps::of_the_group(&seen)
+    let throttled = waited(&seen).filter(|wait| wait.limiter == Limiter::Cap);
+    let found = throttled
+        .or_else(|| applied(OF_THE_GROUP, &seen))
         .map(|cap| (format!("{}: a limiter, not a device", cap.sentence), cap.evidence))
         .or_else(|| match caps::of_the_plan(&seen) {
             Some(_) => None,
-            None => OUT_OF_SIGHT.iter().find_map(|rule| rule(&seen)).map(|cap| (cap.sentence, cap.evidence)),
+            None => OUT_OF_SIGHT.iter().find_map(|rule| applied(*rule, &seen)).map(|cap| (cap.sentence, cap.evidence)),
         });
     let Some((sentence, evidence)) = found else { return Vec::new() };
     let evidence: Vec<(&str, f64)> = evidence.iter().map(|(name, value)| (name.as_str(), *value)).collect();

@@ -5,37 +5,71 @@
 
 pub(crate) mod caps;
 pub(crate) mod device;
+pub(crate) mod parts;
 
 use crate::run_facts::{RunFacts, float, polls};
 use device::is_full;
 use measure::text;
 use model::{LimitedBy, Limiter, RunResult};
 
+/// A rule, and the parts of the time of I/Os that it explains; none if it is about time between them, too.
+#[derive(Clone, Copy)]
+pub(crate) struct Rule {
+    find: fn(&RunFacts<'_>) -> Option<LimitedBy>,
+    explains: &'static [&'static str],
+}
+
+const fn rule(find: fn(&RunFacts<'_>) -> Option<LimitedBy>, explains: &'static [&'static str]) -> Rule {
+    Rule { find, explains }
+}
+
+/// Parts that may hide a limit out of sight.
+const OUT_OF_SIGHT: &[&str] = &[parts::THROTTLE, parts::TAGS, parts::SCHEDULER, parts::STACK, parts::DEVICE];
+const LOCKS: &[&str] = &[parts::WAIT, parts::JOURNAL, parts::DIRTY_LIMIT];
+const DEVICES: &[&str] = &[parts::DEVICE, parts::FLUSH, parts::STACK, parts::TAGS, parts::SCHEDULER];
+
+pub(crate) const OF_THE_GROUP: Rule = rule(caps::of_the_group, &[parts::THROTTLE]);
+pub(crate) const PLATEAU: Rule = rule(caps::plateau, OUT_OF_SIGHT);
+pub(crate) const TOO_EVEN: Rule = rule(caps::too_even, OUT_OF_SIGHT);
+pub(crate) const HELD_ABOVE: Rule =
+    rule(caps::held_above_the_device, &[parts::THROTTLE, parts::TAGS, parts::SCHEDULER, parts::STACK]);
+
 /// Rules in order of evaluation.
-const RULES: &[fn(&RunFacts<'_>) -> Option<LimitedBy>] = &[
-    caps::of_the_plan,
-    caps::of_the_group,
-    held_back_by_quota,
-    device::neighbour,
-    on_the_processor,
-    caps::held_by_the_group,
-    device::server,
-    device::flush,
-    device::durable_writes,
-    device::link,
-    caps::plateau,
-    caps::too_even,
-    caps::held_above_the_device,
-    device::file_system_lock,
-    saturated,
-    longer_than_io,
-    device::busy_or_shallow,
+const RULES: &[Rule] = &[
+    rule(caps::of_the_plan, &[]),
+    rule(parts::waited, &[]),
+    OF_THE_GROUP,
+    rule(held_back_by_quota, &[]),
+    rule(device::neighbour, DEVICES),
+    rule(on_the_processor, &[]),
+    rule(caps::held_by_the_group, &[parts::THROTTLE]),
+    rule(device::server, &[]),
+    rule(device::flush, &[]),
+    rule(device::durable_writes, &[]),
+    rule(device::link, &[parts::DEVICE]),
+    PLATEAU,
+    TOO_EVEN,
+    HELD_ABOVE,
+    rule(device::file_system_lock, LOCKS),
+    rule(saturated, &[parts::WAKING_UP]),
+    rule(longer_than_io, &[]),
+    rule(device::busy_or_shallow, DEVICES),
+    rule(parts::below, &[]),
 ];
 
 /// The verdict on the bottleneck of this run; `None` without I/O, in simulated time, or where no rule matches.
 pub(crate) fn limited_by(result: &RunResult) -> Option<LimitedBy> {
     let seen = RunFacts::of(result)?;
-    RULES.iter().find_map(|rule| rule(&seen))
+    RULES.iter().find_map(|rule| applied(*rule, &seen))
+}
+
+/// What a rule says, unless the parts of the time of the I/Os were recorded and say otherwise.
+pub(crate) fn applied(rule: Rule, seen: &RunFacts<'_>) -> Option<LimitedBy> {
+    let found = (rule.find)(seen)?;
+    match parts::Recorded::of(seen.result) {
+        Some(recorded) => recorded.agreed(found, rule.explains),
+        None => Some(found),
+    }
 }
 
 /// The limit of a control group that this run reached, whatever rate the run had set for itself.

@@ -468,3 +468,94 @@ fn a_device_that_does_one_at_a_time_is_the_limit_of_a_queue() {
         (1, Moments::from_parts(20_000, 490_000, 490_000, 490_000 * 20_000, 490_000 * 490_000 * 20_000));
     check(&shallow, Limiter::Depth, 90.0..=100.0, "one I/O in flight at most");
 }
+
+/// The run with all of its 80 s of I/Os recorded, as percent of their time by part.
+fn recorded(mut result: RunResult, parts: &[(&str, u64)]) -> RunResult {
+    let time = |(name, percent): &(&str, u64)| ((*name).to_owned(), Nanos::from_millis(800 * percent));
+    result.layers = Some(Box::new(model::Layers {
+        recorded: Nanos::from_secs(10),
+        ios: 20_000,
+        parts: model::Named(parts.iter().map(time).collect()),
+        ..model::Layers::default()
+    }));
+    result
+}
+
+#[test]
+fn a_wait_that_was_measured_is_the_limit() {
+    for (part, limiter) in [
+        ("throttle", Limiter::Cap),
+        ("lock or other wait", Limiter::FileSystemLock),
+        ("journal", Limiter::Flush),
+        ("dirty limit", Limiter::Device),
+        ("waking up", Limiter::ClientCpu),
+    ] {
+        let said = format!("{part} had 60 % of the time of the I/Os, measured");
+        check(&recorded(run(990, 8), &[("device", 40), (part, 60)]), limiter, 60.0..=60.0, &said);
+    }
+    let mut throttled = recorded(run(300, 1), &[("throttle", 97), ("device", 3)]);
+    let limit = model::GroupLimit {
+        group: "/a".into(),
+        device: "8:0".into(),
+        reads_per_second: Some(300),
+        ..Default::default()
+    };
+    throttled.layers.as_mut().unwrap().limits = vec![limit];
+    let said =
+        "throttle had 97 % of the time of the I/Os, measured: control group /a, device 8:0, 300 reads per second";
+    check(&throttled, Limiter::Cap, 97.0..=97.0, said);
+    workload(&mut throttled).pace.iops.read = Some(250);
+    check(&throttled, Limiter::Cap, 99.9..=100.0, "the plan's own rate_iops");
+}
+
+#[test]
+fn what_is_inferred_agrees_with_what_was_measured() {
+    let said = "on average; device had 92 % of the time of the I/Os, measured";
+    check(&recorded(run(990, 8), &[("device", 92), ("waking up", 8)]), Limiter::Device, 98.9..=99.1, said);
+    let mut elsewhere = run(200, 1);
+    each(&mut elsewhere, |interval| interval.devices[0].reads.ticks_ms = 500);
+    let lock = |parts| recorded(elsewhere.clone(), parts);
+    let some = lock(&[("lock or other wait", 45), ("device", 30), ("file system", 25)]);
+    check(&some, Limiter::FileSystemLock, 50.0..=100.0, "file system; lock or other wait had 45 % of the time");
+    let none = lock(&[("device", 90), ("lock or other wait", 10)]);
+    assert_ne!(limited_by(&none).map(|found| found.limiter), Some(Limiter::FileSystemLock));
+    let mut flat = run(990, 8);
+    each(&mut flat, |interval| interval.ios = [3_001, 0, 0]);
+    check(&flat, Limiter::Cap, 99.9..=100.0, "plateau");
+    check(&recorded(flat, &[("lock or other wait", 90), ("device", 10)]), Limiter::FileSystemLock, 90.0..=90.0, "lock");
+}
+
+#[test]
+fn a_recording_of_a_part_of_the_run_decides_nothing() {
+    let parts = [("waking up", 90), ("device", 10)];
+    let mut result = recorded(run(990, 8), &parts);
+    result.layers.as_mut().unwrap().ios = 17_000;
+    check(&result, Limiter::Device, 98.9..=99.1, "at work");
+    assert!(!limited_by(&result).unwrap().sentence.contains("measured"), "15 % of the I/Os are not known");
+    let mut idle = recorded(run(990, 8), &parts);
+    for (_, time) in &mut idle.layers.as_mut().unwrap().parts.0 {
+        *time = Nanos(time.get() / 4);
+    }
+    assert_ne!(
+        limited_by(&idle).map(|found| found.limiter),
+        Some(Limiter::ClientCpu),
+        "I/Os are a quarter of the time"
+    );
+    assert_eq!(crate::limited_by_part(&idle).map(|found| found.limiter), Some(Limiter::ClientCpu));
+}
+
+#[test]
+fn checks_say_what_was_measured() {
+    let notes = |result: &RunResult, id: &str| -> Vec<String> {
+        let notes = crate::check(result).into_iter().filter(|note| note.check == id);
+        notes.map(|note| note.sentence).collect()
+    };
+    let throttled = recorded(run(300, 1), &[("throttle", 97), ("device", 3)]);
+    let said = "throttle had 97 % of the time of the I/Os, measured: a limiter, not a device";
+    assert_eq!(notes(&throttled, "limiter"), [said]);
+    let waking = recorded(run(300, 1), &[("waking up", 70), ("device", 30)]);
+    let said = "waking up had 70 % of the time of the I/Os, measured: the tester, not the disk, was the limit";
+    assert_eq!(notes(&waking, "client CPU"), [said]);
+    let clean = recorded(run(990, 8), &[("device", 95), ("waking up", 5)]);
+    assert_eq!([notes(&clean, "limiter"), notes(&clean, "client CPU")], [Vec::<String>::new(), Vec::new()]);
+}

@@ -59,10 +59,8 @@ impl TrialNumbers {
             late: slos.iter().map(|slo| analysis::capacity::late_share(result, slo.limit)).fold(0.0, f64::max),
             percentiles: PERCENTS.map(|percent| known(&all, percent)),
             mean: all.moments.mean(),
-            limited_by: result
-                .limited_by
-                .clone()
-                .filter(|limit| limit.limiter != Limiter::Cap)
+            limited_by: analysis::limited_by_part(result)
+                .or_else(|| result.limited_by.clone().filter(|limit| limit.limiter != Limiter::Cap))
                 .or_else(|| analysis::limited_by_group(result)),
             phases: result.phases.clone(),
             layers: result.layers.clone(),
