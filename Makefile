@@ -14,7 +14,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := false
 endif
 
-.PHONY: help demo release install dist packages packages-again check lint docs test test-full fresh test-r programs mpi cluster metrics checks guest guests durable truths watched faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
+.PHONY: help demo release install dist packages packages-again check lint docs test test-full fresh test-r programs predictions mpi cluster metrics checks guest guests durable truths watched faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
 	oracles charts gallery clean
 
 help:
@@ -49,6 +49,7 @@ help:
 	@echo '  make miri         unsafe code that needs no kernel, under Miri (nightly)'
 	@echo '  make test-r       Debian'\''s R reads surveys of a disk and of a loop device (installs r-base-core); as root'
 	@echo '  make programs     etcd, PostgreSQL, SQLite and RocksDB under strace against plumb ask and plumb why (installs them); as root'
+	@echo '  make predictions  the gains that plumb why predicts against measured ones (5 min; wants a quiet machine); as root'
 	@echo '  make mpi          plumb cluster --mpi under Open MPI and MPICH of Debian and PyPI and under Slurm, what is killed and stopped;'
 	@echo '                    installs them; 4 min; as root'
 	@echo '  make cluster      plumb cluster by ssh and MPI in network namespaces, and 256 simulated members; 4 min; as root'
@@ -224,6 +225,10 @@ test-r:
 programs:
 	@tools/oracles etcd-server etcd-client postgresql sqlite3 rocksdb-tools
 	$(CASES) programs:: -- --ignored
+
+# Not in the gate: five minutes, on a quiet machine.
+predictions:
+	$(CASES) predictions::table -- --ignored --nocapture
 
 # Kept in the target directory: it takes minutes to compile, once. Advisories come from github.com.
 DENY := target/tools/bin/cargo-deny

@@ -194,6 +194,10 @@ fn a_limit_of_the_group_is_named_with_its_group() {
     assert_eq!(largest(&self::group(&document, "read")["parts_ns"]), "throttle", "{document:#}");
     let named = document["limits"][0]["group"].as_str().unwrap();
     assert!(named.ends_with(&group.name()) && document["limits"][0]["reads_per_second"] == 25, "{document:#}");
+    let gains = document["gains"].as_array().unwrap();
+    let rate = |name: &str| gains.iter().find(|gain| gain["name"] == name).unwrap()["rate"].as_f64();
+    assert!(rate("no limit").unwrap() > 3.0 && rate("device twice as fast").unwrap() < 1.5, "{gains:#?}");
+    assert_eq!((gains.len(), rate("more depth"), rate("one sync in place of ten")), (6, None, None), "{gains:#?}");
 }
 
 #[test]
@@ -307,6 +311,10 @@ fn a_recording_gives_the_same_answer_again() {
     plumb(&place, "why --json -o live.json --record r.parquet --").words(PLUMB).words(&job).succeeds();
     let again = plumb(&place, "why --json r.parquet").succeeds().json();
     assert_eq!(place.json("live.json"), again);
+    assert!(
+        again["page_cache_bytes"].as_u64().unwrap() > 0 && again["gains"][0]["rate"].as_f64().is_some(),
+        "{again:#}"
+    );
     let calls = column(&place, "r.parquet", "call");
     let of_job = |cell: &(usize, String)| calls[cell.0] == "pread64" && cell.1.ends_with("/data");
     let paths = column(&place, "r.parquet", "path");
@@ -332,7 +340,7 @@ fn a_page_has_bars_of_parts_and_the_slow_ios() {
     let job = format!("{READS} --direct=1 --rate_iops=500");
     plumb(&place, "why -o page.html --record r.parquet --").words(PLUMB).words(&job).succeeds();
     let live = place.read("page.html");
-    for word in ["Where the time goes", "p99", "pread64", "<svg"] {
+    for word in ["Where the time goes", "p99", "pread64", "<svg", "in flight"] {
         assert!(live.contains(word), "{word}");
     }
     assert!(live.contains("/data"), "the table names the file");

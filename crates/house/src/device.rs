@@ -53,6 +53,15 @@ impl LoopDevice {
         Self::attach(tempfile::TempPath::try_from_path(file)?, &[])
     }
 
+    /// Creates a device over a file that is there, as [`LoopDevice::of_file`] does, that bypasses the page cache of the
+    /// file: several of its I/Os are in flight there.
+    ///
+    /// # Errors
+    /// As for [`LoopDevice::of_file`], and if the file system has no direct I/O.
+    pub fn direct_of_file(file: &Path) -> io::Result<Self> {
+        Self::attach(tempfile::TempPath::try_from_path(file)?, &["--direct-io=on"])
+    }
+
     fn over(file: tempfile::NamedTempFile, options: &[&str]) -> io::Result<Self> {
         Self::attach(file.into_temp_path(), options)
     }

@@ -95,6 +95,35 @@ impl Group {
         fs::write(self.0.join("cpu.max"), format!("{} 100000", percent * 1000))
     }
 
+    /// Creates a group whose memory can be limited.
+    ///
+    /// # Errors
+    /// There are no control groups, or creating one is not permitted (requires root).
+    pub fn of_memory() -> io::Result<Self> {
+        Ok(match Self::place("memory", "memory")? {
+            Place::Old(group) | Place::Unified(group) => group,
+        })
+    }
+
+    /// Limits the memory of such a group, with its page cache; processes may already be in it.
+    ///
+    /// # Errors
+    /// The kernel rejects the limit.
+    pub fn limit_memory(&self, bytes: u64) -> io::Result<()> {
+        let old = self.0.join("memory.limit_in_bytes");
+        fs::write(if old.exists() { old } else { self.0.join("memory.max") }, bytes.to_string())
+    }
+
+    /// Bytes that such a group uses, with its page cache.
+    ///
+    /// # Errors
+    /// The kernel does not say.
+    pub fn memory(&self) -> io::Result<u64> {
+        let old = self.0.join("memory.usage_in_bytes");
+        let text = fs::read_to_string(if old.exists() { old } else { self.0.join("memory.current") })?;
+        text.trim().parse().map_err(io::Error::other)
+    }
+
     /// Creates a group under the version 1 controller `old` if it is mounted, otherwise under the version 2 controller
     /// `unified`.
     fn place(old: &str, unified: &str) -> io::Result<Place> {

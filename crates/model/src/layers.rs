@@ -147,6 +147,41 @@ impl IoGroup {
     }
 }
 
+/// Rates of a disk at one pattern, by a kept result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DiskRates {
+    /// `read` or `write`.
+    pub direction: String,
+    /// Bytes of an I/O.
+    pub block_bytes: u64,
+    /// True of sequential I/O.
+    pub is_sequential: bool,
+    /// At depth 1.
+    pub alone: DiskRate,
+    /// At the best depth.
+    pub best: DiskRate,
+    /// At all depths, the least first; empty in recordings of before.
+    #[serde(default)]
+    pub rates: Vec<DiskRate>,
+    /// The command that measured.
+    pub command: String,
+    /// When it measured.
+    pub began_unix_ms: u64,
+}
+
+/// A rate at a depth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DiskRate {
+    /// I/Os in flight.
+    pub depth: u32,
+    /// I/Os per second.
+    pub per_second: f64,
+    /// True if the tester was the limit: the disk may do more.
+    pub at_least: bool,
+    /// Ends of its 95 % interval.
+    pub within: Option<[f64; 2]>,
+}
+
 /// Values by name, in an order; an object in JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named<Value>(pub Vec<(String, Value)>);

@@ -35,7 +35,7 @@ pub use job::{
     percentile_as_fact, samples_needed,
 };
 pub use latency::{LATENCY_BUCKETS, LatencyCounts};
-pub use layers::{GroupLimit, IoGroup, IoSum, Layers, Named, RecordingCost, SomeIos};
+pub use layers::{DiskRate, DiskRates, GroupLimit, IoGroup, IoSum, Layers, Named, RecordingCost, SomeIos};
 pub use measurement::Measurement;
 pub use monitored::{
     CachedBytes, CpuTicks, DeviceFacts, DeviceGain, FileAttribute, GroupGain, GroupLimits, Interval, IoCap,

@@ -112,6 +112,40 @@ pub(crate) struct Queued {
     pub(crate) is_first: bool,
 }
 
+/// How long a disk had requests, of any program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceBusy {
+    /// The disk.
+    pub device: DeviceNumber,
+    /// Time with at least one request in its driver.
+    pub time: Nanos,
+}
+
+/// Time with a request in the driver.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Busy {
+    since: Option<Nanos>,
+    sum: Nanos,
+}
+
+impl Busy {
+    fn begins(&mut self, at: Nanos) {
+        self.since.get_or_insert(at);
+    }
+
+    fn ends(&mut self, at: Nanos) {
+        if let Some(since) = self.since.take() {
+            self.sum += at.saturating_sub(since);
+        }
+    }
+
+    /// The time until now.
+    pub(crate) fn until(mut self, now: Nanos) -> Nanos {
+        self.ends(now);
+        self.sum
+    }
+}
+
 /// All I/Os that are in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
@@ -123,6 +157,8 @@ pub(crate) struct Block {
     /// The disk of each partition.
     pub(crate) wholes: FxHashMap<DeviceNumber, DeviceNumber>,
     next: u64,
+    /// How long each device had a request.
+    pub(crate) busy: FxHashMap<DeviceNumber, Busy>,
     /// I/Os that are done, of all devices of a stack; `None` if they are not wanted.
     pub(crate) ended: Option<Vec<Ended>>,
 }
@@ -242,6 +278,7 @@ impl Block {
         // Without any, all that it carries was queued before the recording began.
         if !carries.is_empty() {
             self.requests.entry(device).or_default().push(Request { span, left: span.sectors, carries });
+            self.busy.entry(device).or_default().begins(at);
         }
     }
 
@@ -255,6 +292,9 @@ impl Block {
             return;
         };
         let request = requests.remove(index);
+        if requests.is_empty() {
+            self.busy.entry(device).or_default().ends(at);
+        }
         for id in request.carries {
             if let Some(bio) = self.bios.get_mut(&id) {
                 bio.unissued += bio.span.overlap(&request.span).min(bio.left);
@@ -281,6 +321,9 @@ impl Block {
         request.left = request.left.saturating_sub(span.sectors);
         let is_over = request.left == 0;
         let carries = if is_over { requests.remove(index).carries } else { request.carries.clone() };
+        if requests.is_empty() {
+            self.busy.entry(device).or_default().ends(at);
+        }
         let mut ended = Vec::new();
         for id in carries {
             let Some(bio) = self.bios.get_mut(&id) else { continue };
@@ -379,6 +422,8 @@ impl Block {
         self.queues.clear();
         self.requests.clear();
         self.links.clear();
+        // When the last of them ended is not known: of that the device was not busy.
+        self.busy.values_mut().for_each(|busy| busy.since = None);
     }
 
     /// Forgets what is so old that its end will not come.

@@ -209,3 +209,32 @@ pub struct Io {
     /// Where its time went.
     pub parts: Parts,
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A read of one page.
+    pub(crate) fn io(begin: u64, time: u64) -> Io {
+        Io {
+            begin: Nanos(begin),
+            time: Nanos(time),
+            thread: Thread(7),
+            program: None,
+            direction: Direction::Read,
+            reach: Reach::Call,
+            call: "pread64",
+            descriptor: Some(3),
+            file: None,
+            offset: None,
+            bytes: 4096,
+            has_failed: false,
+            is_sequential: None,
+            is_of_storage: true,
+            waited_for: 1,
+            device: None,
+            waker: None,
+            parts: Parts::default(),
+        }
+    }
+}

@@ -4,7 +4,7 @@
 //! and I/Os of the block layer that it queued are somewhere. Where it sleeps without one of them, what woke it says
 //! for what: a completion on the same processor directly before, a thread that commits, or another thread.
 
-use crate::block::{BioId, Block, Track};
+use crate::block::{BioId, Block, DeviceBusy, Track};
 use crate::calls::{Call, Does, FAULT};
 use crate::event::{Event, Name, Thread, What};
 use crate::io::{Direction, Io, Part, Parts, Reach};
@@ -235,6 +235,14 @@ impl Joiner {
     pub(crate) fn forget(&mut self, now: Nanos) {
         self.block.forget(now);
         self.requests.forget(now);
+    }
+
+    /// How long each device had a request until now.
+    pub(crate) fn busy(&self, now: Nanos) -> Vec<DeviceBusy> {
+        let busy = self.block.busy.iter().map(|(device, busy)| DeviceBusy { device: *device, time: busy.until(now) });
+        let mut busy: Vec<DeviceBusy> = busy.collect();
+        busy.sort_by_key(|busy| busy.device.to_string());
+        busy
     }
 
     /// True if this thread made a call.

@@ -1,7 +1,8 @@
 //! Events of the kernel → I/Os of any process, each with the parts of its time.
 //!
 //! Owns tracepoints as events (`tracefs`, `page`, `format`, `event`), their joining into I/Os (`join`, `block`), the
-//! recording of a target with its own cost and loss (`recording`), and what follows from many I/Os (`summary`). Leaves
+//! recording of a target with its own cost and loss (`recording`), what follows from many I/Os (`summary`), and how
+//! often blocks are used again (`reuse`). Leaves
 //! judging and printing to others. The joining is a pure function of events.
 
 #![forbid(unsafe_code)]
@@ -18,9 +19,11 @@ mod page;
 mod process;
 mod recording;
 mod requests;
+mod reuse;
 mod summary;
 mod tracefs;
 
+pub use block::DeviceBusy;
 pub use calls::named;
 pub use error::ObserveError;
 pub use event::Thread;
@@ -28,4 +31,5 @@ pub use io::{Direction, Io, PARTS, Part, Parts, Reach};
 pub use latency::{Latencies, LatencyInterval};
 pub use process::OpenFile;
 pub use recording::{Cost, Going, Recording, Seen};
-pub use summary::{Around, By, Frequent, Group, Largest, Slow, Summary, depths};
+pub use reuse::{Kept, reuse, uses_page_cache};
+pub use summary::{Around, By, Frequent, Group, Largest, Slow, Summary, depths, depths_of_threads, in_flight};

@@ -1,6 +1,7 @@
 //! A recording: two instances of tracefs, one of the watched threads and one of the block layer, read into I/Os.
 
 use crate::ObserveError;
+use crate::block::DeviceBusy;
 use crate::calls::{Call, Does};
 use crate::event::{Event, PAGE_CACHE, Thread, What};
 use crate::io::{Direction, Io, Part, Reach};
@@ -15,7 +16,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use sys::devices::identity::{BlockDevice, DeviceNumber};
-use sys::processes::cgroup::IoLimit;
+use sys::processes::cgroup::{Groups, IoLimit, PageCache};
 use sys::processes::{placement, usage};
 
 /// Events that are younger may have company that is not readable yet.
@@ -74,6 +75,10 @@ pub struct Seen {
     pub missing: Vec<String>,
     /// Limits of control groups that held I/Os back.
     pub limits: Vec<IoLimit>,
+    /// How long each disk had requests.
+    pub busy: Vec<DeviceBusy>,
+    /// The page cache that the target uses, at the end.
+    pub cache: Option<PageCache>,
     /// Names of threads that made calls or ended waits; empty if they were gone.
     pub names: HashMap<Thread, String>,
     /// Processes of threads.
@@ -144,6 +149,8 @@ pub struct Recording {
     wholes: FxHashMap<DeviceNumber, DeviceNumber>,
     ios: Vec<Io>,
     unknown: u64,
+    /// Control groups of the target, which has them until it ends.
+    groups: Groups,
     /// True if this kernel has the events of the page cache.
     sees_cache: bool,
     held_by: Vec<IoLimit>,
@@ -293,6 +300,8 @@ impl Recording {
             recording.instances[0].follow(&now)?;
             known = now;
         }
+        let of_target = |number| Groups::of_thread(Path::new("/"), number).ok();
+        recording.groups = known.iter().find_map(|thread| of_target(u32::try_from(thread.0).ok()?)).unwrap_or_default();
         recording.target = target;
         Ok(recording)
     }
@@ -325,6 +334,7 @@ impl Recording {
             wholes,
             ios: Vec::new(),
             unknown: 0,
+            groups: Groups::own(Path::new("/")).unwrap_or_default(),
             sees_cache: !lacks_cache,
             held_by: Vec::new(),
             begun: now(),
@@ -485,6 +495,8 @@ impl Recording {
             unclear: self.joiner.requests.unclear,
             missing: self.instances.iter_mut().flat_map(|instance| std::mem::take(&mut instance.missing)).collect(),
             limits: self.held_by,
+            busy: self.joiner.busy(end),
+            cache: self.groups.page_cache(Path::new("/")),
             names: self.facts.names.into_iter().collect(),
             processes: self.facts.processes.into_iter().filter_map(|(thread, of)| Some((thread, of?))).collect(),
             files: self.facts.files,

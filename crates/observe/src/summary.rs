@@ -4,6 +4,7 @@ use crate::io::{Direction, Io, PARTS, Part, Parts, Reach};
 use measure::{Nanos, float};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::hash::Hash;
 
 /// Everything about a recording's I/Os.
 #[derive(Clone, Debug)]
@@ -225,11 +226,22 @@ fn by<'io>(ios: &[&'io Io], name: impl Fn(&'io Io) -> &'io str) -> Vec<By> {
 
 /// Number of I/Os in flight at the begin of each, with it.
 pub fn depths(ios: &[Io]) -> Vec<u64> {
+    depths_among(ios, |_| ())
+}
+
+/// Number of I/Os of the same thread in flight at the begin of each, with it.
+pub fn depths_of_threads(ios: &[Io]) -> Vec<u64> {
+    depths_among(ios, |io| io.thread)
+}
+
+fn depths_among<Key: Eq + Hash>(ios: &[Io], key: impl Fn(&Io) -> Key) -> Vec<u64> {
     let mut order: Vec<usize> = (0..ios.len()).collect();
     order.sort_by_key(|index| ios[*index].begin);
-    let (mut ends, mut depths) = (BinaryHeap::new(), vec![0; ios.len()]);
+    let mut all: HashMap<Key, BinaryHeap<Reverse<Nanos>>> = HashMap::new();
+    let mut depths = vec![0; ios.len()];
     for index in order {
         let io = &ios[index];
+        let ends = all.entry(key(io)).or_default();
         while ends.peek().is_some_and(|Reverse(end)| *end <= io.begin) {
             ends.pop();
         }
@@ -237,6 +249,37 @@ pub fn depths(ios: &[Io]) -> Vec<u64> {
         depths[index] = ends.len() as u64;
     }
     depths
+}
+
+/// Mean number of I/Os in flight in each of some equal intervals of a time.
+pub fn in_flight(ios: &[Io], begun: Nanos, time: Nanos, intervals: usize) -> Vec<f64> {
+    let (time, count) = (u128::from(time.0), intervals as u128);
+    if time == 0 {
+        return Vec::new();
+    }
+    // Of the intervals at its ends an I/O has a part; those in between are between two steps.
+    let (mut parts, mut steps) = (vec![0.0; intervals + 1], vec![0.0; intervals + 1]);
+    let place = |at: Nanos| {
+        let place = u128::from(at.saturating_sub(begun).0).min(time) * count;
+        let (whole, rest) = (place / time, place % time);
+        let share = float(u64::try_from(rest).unwrap_or(u64::MAX)) / float(u64::try_from(time).unwrap_or(u64::MAX));
+        (usize::try_from(whole).unwrap_or(intervals), share)
+    };
+    for io in ios {
+        let ((first, after), (last, before)) = (place(io.begin), place(io.begin.saturating_add(io.time)));
+        steps[first] += 1.0;
+        steps[last] -= 1.0;
+        parts[first] -= after;
+        parts[last] += before;
+    }
+    let mut depth = 0.0;
+    let mean = |(part, step): (&f64, &f64)| {
+        depth += step;
+        (depth + part).max(0.0)
+    };
+    let mut means: Vec<f64> = parts.iter().zip(&steps).map(mean).collect();
+    means.truncate(intervals);
+    means
 }
 
 /// Time with at least one of them in progress; `None` if there are none.
@@ -287,26 +330,7 @@ mod tests {
     fn io(begin: u64, time: u64, part: Part) -> Io {
         let mut parts = Parts::default();
         parts[part] = Nanos(time);
-        Io {
-            begin: Nanos(begin),
-            time: Nanos(time),
-            thread: Thread(7),
-            program: None,
-            direction: Direction::Read,
-            reach: Reach::Call,
-            call: "pread64",
-            descriptor: Some(3),
-            file: None,
-            offset: None,
-            bytes: 4096,
-            has_failed: false,
-            is_sequential: Some(begin > 0),
-            is_of_storage: true,
-            waited_for: 1,
-            device: None,
-            waker: None,
-            parts,
-        }
+        Io { is_sequential: Some(begin > 0), parts, ..crate::io::tests::io(begin, time) }
     }
 
     #[test]
@@ -335,6 +359,19 @@ mod tests {
     fn depth_counts_what_is_in_flight_at_the_begin() {
         let ios = [io(0, 100, Part::Device), io(50, 100, Part::Device), io(100, 10, Part::Device)];
         assert_eq!(depths(&ios), [1, 2, 2]);
+        let other = [ios[0].clone(), Io { thread: Thread(8), ..ios[1].clone() }, ios[1].clone()];
+        assert_eq!(depths_of_threads(&other), [1, 1, 2]);
+    }
+
+    #[test]
+    fn depth_over_time_is_a_mean_of_each_interval() {
+        let ios = [io(1000, 100, Part::Device), io(1050, 100, Part::Device), io(1390, 500, Part::Device)];
+        let found = in_flight(&ios, Nanos(1000), Nanos(400), 4);
+        let expected = [1.5, 0.5, 0.0, 0.1];
+        assert!(found.iter().zip(expected).all(|(found, wanted)| (found - wanted).abs() < 1e-9), "{found:?}");
+        let sum: f64 = in_flight(&ios, Nanos(1000), Nanos(1000), 3).iter().sum();
+        assert!((sum * 1000.0 / 3.0 - 700.0).abs() < 1e-9, "{sum}");
+        assert_eq!(in_flight(&ios, Nanos(0), Nanos(0), 3), Vec::<f64>::new());
     }
 
     #[test]

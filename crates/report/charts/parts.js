@@ -1,4 +1,5 @@
-// Where the time of I/Os goes: a bar of parts around each percentile, and the slow I/Os over time in the colour of their largest part.
+// Where the time of I/Os goes: a bar of parts around each percentile, the slow I/Os over time in the colour of their largest part,
+// and the number in flight over time.
 'use strict';
 
 plumb.partColours = {
@@ -12,7 +13,9 @@ plumb.partsRow = 24;
 plumb.partsPanel = (look) => (look.onPaper ? 150 : 220);
 plumb.partsBars = (data) => data.kinds.reduce((sum, kind) => sum + plumb.partsHead + plumb.partsRow * kind.bars.length, 0);
 
-plumb.heights.parts = (data, look) => plumb.heightOf(data, look, data.parts, 10 + plumb.partsBars(data) + (data.slow.length > 0 ? plumb.partsPanel(look) + 94 : 0));
+plumb.partsDepth = (data, look) => (data.depth.length > 0 ? (look.onPaper ? 60 : 84) : 0);
+
+plumb.heights.parts = (data, look) => plumb.heightOf(data, look, data.parts, 10 + plumb.partsBars(data) + (data.slow.length > 0 ? plumb.partsPanel(look) + 94 : 0) + (data.slow.length > 0 && data.depth.length > 0 ? plumb.partsDepth(data, look) + 34 : 0));
 
 plumb.charts.parts = (data, look) => {
   const left = plumb.left(look);
@@ -29,15 +32,29 @@ plumb.charts.parts = (data, look) => {
   }));
   const seconds = (value) => `${+plumb.fixed(value, 3)} s`;
   const times = data.slow.map((io) => io.time_ns);
+  const deep = plumb.partsDepth(data, look);
+  const room = look.height - y - 38 - frame.below - 52 - (deep > 0 ? deep + 34 : 0);
+  const height = Math.max(room, 40);
+  const time = (index, last) => plumb.axis(look, last ? 'time in the recording' : '', last ? seconds : () => '', { gridIndex: index, min: 0, max: data.until_s, nameGap: 28, splitLine: { show: false }, axisLabel: { show: last, color: look.ink, fontFamily: plumb.family, fontSize: 11, formatter: seconds, hideOverlap: true, showMaxLabel: false } });
+  const grids = [{ left, right: 40, top: y + 38, height }, { left, right: 40, top: y + 38 + height + 34, height: deep }].slice(0, deep > 0 ? 2 : 1);
+  const each = data.until_s / Math.max(data.depth.length, 1);
+  const line = {
+    type: 'line', name: 'in flight', xAxisIndex: 1, yAxisIndex: 1, step: 'end', symbol: 'none', animation: false, silent: true,
+    lineStyle: { color: look.soft, width: 1.2 }, areaStyle: { color: look.soft, opacity: 0.18 },
+    data: [[0, data.depth[0]], ...data.depth.map((depth, index) => [(index + 1) * each, depth])],
+  };
   return plumb.option(data, look, frame, {
     legend: plumb.legend(data.parts, look, frame.top - 6, left),
     // Without slow I/Os the series are there for the legend.
     ...(data.slow.length === 0 ? { grid: { left, right: 40, top: y, height: 1 }, xAxis: { show: false }, yAxis: { show: false }, series } : {
-      grid: { left, right: 40, top: y + 38, height: Math.max(look.height - y - 38 - frame.below - 52, 40) },
-      xAxis: plumb.axis(look, 'time in the recording', seconds, { min: 0, max: data.until_s, nameGap: 28, splitLine: { show: false }, axisLabel: { color: look.ink, fontFamily: plumb.family, fontSize: 11, formatter: seconds, hideOverlap: true, showMaxLabel: false } }),
-      yAxis: plumb.latencyAxis(look, 'time of slow I/Os', times, {}),
+      grid: grids,
+      xAxis: grids.map((_, index) => time(index, index === grids.length - 1)),
+      yAxis: [
+        plumb.latencyAxis(look, 'time of slow I/Os', times, { gridIndex: 0 }),
+        plumb.axis(look, look.narrow ? 'I/Os in flight' : 'I/Os\nin flight', plumb.units.count.axis, { gridIndex: 1, min: 0, nameGap: 44, splitNumber: 2 }),
+      ].slice(0, grids.length),
       tooltip: { trigger: 'item', confine: true, backgroundColor: look.paper, borderColor: look.axis, textStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 12 }, formatter: (at) => plumb.said(at.name.split('\n')) },
-      series,
+      series: deep > 0 ? [...series, line] : series,
     }),
   });
 };

@@ -336,6 +336,7 @@ fn parts_of_time() {
                 .map(|at| KindOfIo { label: format!("12,040 reads by {}", name(at)), bars: (0..5).map(bar).collect() })
                 .collect(),
             slow: (0..count * 9).map(slow).collect(),
+            depth: (0..count * 20).map(|at| between(latency, at % 7, 7) / 1e5).collect(),
             until_s: count as f64 * 7.0,
             notes: vec!["A bar is the mean of the I/Os around a percentile.".into()],
         })

@@ -1,16 +1,15 @@
 //! `plumb why`: where the time of the I/O of any program goes.
 //!
-//! Owns the command line, the loop and the exit status. `observe` records and sums up, `sentences` says what would help,
-//! `shown` and `document` print it, `page` draws it, `record` keeps it in a file. `stored` finds what the disk
-//! can do.
+//! Owns the command line, the loop and the exit status. `observe` records and sums up, `gains` has what would help and
+//! `sentences` says it, `shown` and `document` print it, `page` draws it, `session` keeps it in a file. `stored` finds what
+//! the disk can do.
 
 mod answer;
 mod disk;
 mod document;
+mod gains;
 mod group;
 mod page;
-#[cfg(feature = "parquet")]
-mod record;
 mod sentences;
 mod shown;
 #[cfg(feature = "store")]
@@ -23,7 +22,8 @@ use crate::safe_files::{self, AtomicFile, Durability};
 use crate::streams::{OutputArgs, is_stdout};
 use answer::Answer;
 use measure::Nanos;
-use observe::{Going, Recording, Summary};
+use observe::{Going, Recording};
+use session::layers::{self, Recorded};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -145,7 +145,7 @@ fn place_of_record(path: &Path) -> Result<AtomicFile, Failure> {
 
 #[cfg(feature = "parquet")]
 fn keep(mut file: AtomicFile, answer: &Answer, is_anonymous: bool) -> Result<(), Failure> {
-    file.write(&record::written(answer, &record::Names::hidden_if(is_anonymous))?, Durability::Synced)
+    file.write(&layers::written(&answer.recorded, &layers::Names::hidden_if(is_anonymous))?, Durability::Synced)
 }
 
 #[cfg(not(feature = "parquet"))]
@@ -155,7 +155,7 @@ fn keep(_: AtomicFile, _: &Answer, _: bool) -> Result<(), Failure> {
 
 #[cfg(feature = "parquet")]
 fn read(path: &Path) -> Result<Answer, Failure> {
-    record::read(path)
+    layers::read(path).map(Answer::of)
 }
 
 #[cfg(not(feature = "parquet"))]
@@ -183,20 +183,18 @@ fn recorded(args: &WhyArgs, signals: &Watch, is_to_stdout: bool) -> Result<Answe
         }
     };
     let seen = recording.end()?;
-    let summary = Summary::of(&seen.ios, seen.cost.time);
-    let answer = Answer {
+    let recorded = Recorded {
         target,
         host: sys::machine::host::name(Path::new("/")),
         ended_unix_ms: measure::unix_ms(),
         seen,
-        summary,
         disks: Vec::new(),
         is_device: args.device.is_some(),
         is_full,
     };
     #[cfg(feature = "store")]
-    let answer = Answer { disks: stored::of_store(&answer), ..answer };
-    Ok(answer)
+    let recorded = Recorded { disks: stored::of_store(&recorded), ..recorded };
+    Ok(Answer::of(recorded))
 }
 
 fn begin(args: &WhyArgs, is_document_on_stdout: bool) -> Result<Recording, Failure> {

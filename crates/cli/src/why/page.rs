@@ -16,6 +16,8 @@ use std::path::Path;
 
 /// Slow I/Os in the picture, at most.
 const DOTS: usize = 2000;
+/// Intervals of the line of I/Os in flight.
+const INTERVALS: usize = 240;
 /// Slow I/Os in the table, at most.
 const ROWS: usize = 200;
 
@@ -46,22 +48,22 @@ pub(super) fn write(path: &Path, answer: &Answer) -> Result<(), Failure> {
 fn page(answer: &Answer) -> Result<Page, Failure> {
     let mut sentences = sentences::sentences(answer);
     let first = if sentences.is_empty() { String::new() } else { sentences.remove(0) };
-    let recorded = text::time(answer.seen.cost.time.as_f64());
-    let title = format!("{} · {recorded}", answer.target);
+    let recorded = text::time(answer.recorded.seen.cost.time.as_f64());
+    let title = format!("{} · {recorded}", answer.recorded.target);
     let slow = slow(answer);
     let picture = (!slow.is_empty()).then(|| parts(answer, &title, &slow));
     let picture = picture.map(|data| pages::picture("parts", &title, "Where the time goes", data)).transpose()?;
     sentences.extend(shown::facts(answer));
     let mut facts = vec![("recorded", recorded)];
-    facts.extend(answer.host.clone().map(|host| ("host", host)));
-    facts.push(("ended", pages::moment(answer.ended_unix_ms, pages::SECONDS)));
+    facts.extend(answer.recorded.host.clone().map(|host| ("host", host)));
+    facts.push(("ended", pages::moment(answer.recorded.ended_unix_ms, pages::SECONDS)));
     Ok(Page {
-        places: vec![Place { system: answer.target.clone(), facts }],
+        places: vec![Place { system: answer.recorded.target.clone(), facts }],
         sentences,
         pictures: picture.into_iter().collect(),
         numbers: table(answer, &slow),
-        remarks: layers::remarks(&answer.seen, answer.is_full),
-        ..pages::begun(format!("Why: {}", answer.target), first)
+        remarks: layers::remarks(&answer.recorded.seen, answer.recorded.is_full),
+        ..pages::begun(format!("Why: {}", answer.recorded.target), first)
     })
 }
 
@@ -76,7 +78,7 @@ fn slow(answer: &Answer) -> Vec<Slow<'_>> {
     let is_of = |io: &Io, group: &Group| {
         io.direction == group.direction && io.reach == group.reach && io.time >= group.slowest.least
     };
-    let ios = answer.seen.ios.iter().enumerate().map(|(number, io)| Slow { io, number });
+    let ios = answer.recorded.seen.ios.iter().enumerate().map(|(number, io)| Slow { io, number });
     let mut slow: Vec<Slow<'_>> =
         ios.filter(|slow| answer.summary.groups.iter().any(|group| is_of(slow.io, group))).collect();
     slow.sort_by_key(|slow| Reverse(slow.io.time));
@@ -84,10 +86,11 @@ fn slow(answer: &Answer) -> Vec<Slow<'_>> {
 }
 
 fn begin(answer: &Answer, io: &Io) -> f64 {
-    io.begin.saturating_sub(answer.seen.begun).as_f64() / 1e9
+    io.begin.saturating_sub(answer.recorded.seen.begun).as_f64() / 1e9
 }
 
 fn parts(answer: &Answer, title: &str, slow: &[Slow<'_>]) -> Parts {
+    let seen = &answer.recorded.seen;
     let groups: Vec<IoGroup> = answer.summary.groups.iter().map(layers::group).collect();
     let ios: Vec<RecordedIos<'_>> = groups.iter().map(|group| RecordedIos { before: String::new(), group }).collect();
     let bars = Parts::of(title, &ios);
@@ -116,18 +119,26 @@ fn parts(answer: &Answer, title: &str, slow: &[Slow<'_>]) -> Parts {
     Parts {
         sentences: sentences::sentences(answer),
         slow,
-        until_s: answer.seen.cost.time.as_f64() / 1e9,
-        notes: [bars.notes, vec![dots + " Their colour is their largest part."]].concat(),
+        depth: observe::in_flight(&seen.ios, seen.begun, seen.cost.time, INTERVALS),
+        until_s: seen.cost.time.as_f64() / 1e9,
+        notes: [
+            bars.notes,
+            vec![
+                dots + " Their colour is their largest part.",
+                format!("The line: mean number of I/Os in flight in each of {INTERVALS} equal intervals."),
+            ],
+        ]
+        .concat(),
         ..bars
     }
 }
 
 fn table(answer: &Answer, slow: &[Slow<'_>]) -> Numbers {
-    let depths = observe::depths(&answer.seen.ios);
+    let depths = observe::depths(&answer.recorded.seen.ios);
     let row = |slow: &Slow<'_>| {
         let io = slow.io;
-        let name = io.program.as_ref().or_else(|| answer.seen.names.get(&io.thread));
-        let file = io.file.and_then(|file| answer.seen.files.get(file)?.as_ref());
+        let name = io.program.as_ref().or_else(|| answer.recorded.seen.names.get(&io.thread));
+        let file = io.file.and_then(|file| answer.recorded.seen.files.get(file)?.as_ref());
         vec![
             Value::from(begin(answer, io)),
             Value::from(name.cloned().unwrap_or_default()),

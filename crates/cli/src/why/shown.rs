@@ -1,7 +1,7 @@
 //! The answer as text.
 
 use super::answer::Answer;
-use super::sentences;
+use super::{disk, sentences};
 use crate::streams::OutputArgs;
 use crate::width;
 use formats::printable;
@@ -23,12 +23,16 @@ pub(super) fn shown(answer: &Answer, written: &OutputArgs) -> String {
     let mut text = String::new();
     if !written.streams.quiet {
         let ended = answer.status().filter(|status| !status.success()).map(|status| format!(", {status}"));
-        let time = text::time(answer.seen.cost.time.as_f64());
-        text += &width::for_people(&format!("{}: {time}{}", answer.target, ended.unwrap_or_default()), "", columns);
+        let time = text::time(answer.recorded.seen.cost.time.as_f64());
+        text += &width::for_people(
+            &format!("{}: {time}{}", answer.recorded.target, ended.unwrap_or_default()),
+            "",
+            columns,
+        );
         for line in layers::headed(&lines(answer)) {
             text += &width::for_people(&line, INDENT, columns);
         }
-        for remark in layers::remarks(&answer.seen, answer.is_full) {
+        for remark in layers::remarks(&answer.recorded.seen, answer.recorded.is_full) {
             text += &width::for_people(&format!("! {remark}"), "  ", columns);
         }
     }
@@ -47,9 +51,9 @@ pub(super) fn facts(answer: &Answer) -> Vec<String> {
 
 fn lines(answer: &Answer) -> Vec<Line> {
     let groups: Vec<IoGroup> = answer.summary.groups.iter().map(layers::group).collect();
-    let cost = &answer.seen.cost;
+    let cost = &answer.recorded.seen.cost;
     let mut lines: Vec<Line> = groups.iter().map(|group| layers::does(group, cost.time)).collect();
-    for program in answer.summary.programs.iter().filter(|_| answer.is_device).take(PROGRAMS) {
+    for program in answer.summary.programs.iter().filter(|_| answer.recorded.is_device).take(PROGRAMS) {
         let share = text::percent(program.time.as_f64() / answer.summary.parts.sum().as_f64().max(1.0));
         let (count, bytes) = (text::grouped(float(program.count)), text::short_bytes(float(program.bytes)));
         lines.push(Line {
@@ -59,18 +63,20 @@ fn lines(answer: &Answer) -> Vec<Line> {
     }
     lines.extend(groups.iter().flat_map(layers::times_of));
     lines.extend(groups.iter().filter_map(layers::slowest));
-    lines.extend(answer.seen.limits.iter().map(|limit| layers::limited(&layers::limit(limit))));
+    lines.extend(answer.recorded.seen.limits.iter().map(|limit| layers::limited(&layers::limit(limit))));
     lines.extend(waker(answer));
-    lines.extend(answer.disks.iter().map(|disk| Line { heading: "disk", text: disk.line() }));
-    lines.push(layers::costs(&layers::cost(cost), cost.time, answer.seen.ios.len() as u64));
+    lines.extend(answer.recorded.disks.iter().map(|disk| Line { heading: "disk", text: disk::line(disk) }));
+    lines.push(layers::costs(&layers::cost(cost), cost.time, answer.recorded.seen.ios.len() as u64));
     lines
 }
 
 /// The thread that ended most of the longest waits.
 fn waker(answer: &Answer) -> Option<Line> {
     let mut times = std::collections::BTreeMap::new();
-    for io in &answer.seen.ios {
-        if let Some(name) = io.waker.and_then(|waker| answer.seen.names.get(&waker)).filter(|name| !name.is_empty()) {
+    for io in &answer.recorded.seen.ios {
+        if let Some(name) =
+            io.waker.and_then(|waker| answer.recorded.seen.names.get(&waker)).filter(|name| !name.is_empty())
+        {
             *times.entry(name.as_str()).or_insert(Nanos::ZERO) += io.parts[Part::Wait];
         }
     }

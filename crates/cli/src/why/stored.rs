@@ -1,17 +1,15 @@
 //! What the disks of a program do at its pattern: results of the same disks in the store.
 
-use super::answer::Answer;
-use super::disk::{Disk, Gain, Rate};
 use crate::failure::Failure;
 use ::store::Store;
 use analysis::{denies_storage, grade, regime};
-use measure::float;
-use model::{DeviceFacts, JobResult, Limiter, Monitored, RunResult, Surroundings};
-use observe::{Group, Io, Part, Reach};
+use model::{DeviceFacts, DiskRate, DiskRates, JobResult, Limiter, Monitored, RunResult, Surroundings};
+use observe::{Group, Io, Summary};
 use plan::{Mix, Order};
 use serde::Deserialize;
 use serde_json::Value;
 use session::keep::{answers, store_of_option};
+use session::layers::Recorded;
 use std::collections::HashMap;
 use std::path::Path;
 use sys::devices::identity::{BlockDevice, DeviceNumber};
@@ -32,28 +30,26 @@ struct Pattern {
     device: DeviceNumber,
 }
 
-/// Rates of the disks of an answer; empty without results of them.
-pub(super) fn of_store(answer: &Answer) -> Vec<Disk> {
-    let patterns: Vec<(&Group, Pattern)> =
-        answer.summary.groups.iter().filter_map(|group| Some((group, pattern(answer, group)?))).collect();
+/// Rates of the disks of a recording; empty without results of them.
+pub(super) fn of_store(recorded: &Recorded) -> Vec<DiskRates> {
+    let summary = Summary::of(&recorded.seen.ios, recorded.seen.cost.time);
+    let patterns: Vec<Pattern> = summary.groups.iter().filter_map(|group| pattern(recorded, group)).collect();
     if patterns.is_empty() {
         return Vec::new();
     }
     // Without a store that can be read, nothing is known of the disk.
     let runs = runs().unwrap_or_default();
     let own = session::result_file::surroundings(std::iter::empty());
-    let of_group = |(group, pattern): (&Group, Pattern)| {
+    let of_pattern = |pattern: Pattern| {
         let whole = BlockDevice::by_number(Path::new("/"), pattern.device)?.whole();
         let place = SameDisk { whole: &whole, machine: own.machine.as_deref() };
-        let mut disk = runs.iter().rev().find_map(|run| run.disk(&pattern, &place))?;
-        disk.gain = gain(answer, group, &disk);
-        Some(disk)
+        runs.iter().rev().find_map(|run| run.disk(&pattern, &place))
     };
-    patterns.into_iter().filter_map(of_group).collect()
+    patterns.into_iter().filter_map(of_pattern).collect()
 }
 
 /// The pattern of a group, if most of its I/Os wait for one device and have one size.
-fn pattern(answer: &Answer, group: &Group) -> Option<Pattern> {
+fn pattern(recorded: &Recorded, group: &Group) -> Option<Pattern> {
     let direction = match group.direction {
         observe::Direction::Read => measure::Direction::Read,
         observe::Direction::Write => measure::Direction::Write,
@@ -62,7 +58,7 @@ fn pattern(answer: &Answer, group: &Group) -> Option<Pattern> {
     let size = group.size.filter(|size| size.count * 2 > group.count)?;
     let is_own = |io: &&Io| io.direction == group.direction && io.reach == group.reach && io.waited_for > 0;
     let mut devices: HashMap<DeviceNumber, u64> = HashMap::new();
-    for device in answer.seen.ios.iter().filter(is_own).filter_map(|io| io.device) {
+    for device in recorded.seen.ios.iter().filter(is_own).filter_map(|io| io.device) {
         *devices.entry(device).or_default() += 1;
     }
     let (device, count) = devices.into_iter().max_by_key(|(_, count)| *count)?;
@@ -129,32 +125,35 @@ impl SameDisk<'_> {
 
 impl StoredRun {
     /// Rates of the disk in this run at a pattern, if one at a time was measured, too.
-    fn disk(&self, pattern: &Pattern, place: &SameDisk<'_>) -> Option<Disk> {
+    fn disk(&self, pattern: &Pattern, place: &SameDisk<'_>) -> Option<DiskRates> {
         let of_disk = |result: &&RunResult| {
             let monitored = result.monitored.as_ref();
             !denies_storage(grade(&result.notes))
                 && monitored.is_some_and(|monitored| place.is_of(monitored, &self.surroundings))
         };
-        let rates: Vec<Rate> = self.results.iter().filter(of_disk).filter_map(|result| rate(result, pattern)).collect();
+        let mut rates: Vec<DiskRate> =
+            self.results.iter().filter(of_disk).filter_map(|result| rate(result, pattern)).collect();
+        rates.sort_by_key(|rate| rate.depth);
+        rates.dedup_by_key(|rate| rate.depth);
         let alone = rates.iter().copied().find(|rate| rate.depth == ALONE)?;
         let most = rates.iter().map(|rate| rate.per_second).fold(0.0, f64::max);
         let best =
             rates.iter().copied().filter(|rate| rate.per_second >= NEARLY * most).min_by_key(|rate| rate.depth)?;
-        Some(Disk {
+        Some(DiskRates {
             direction: pattern.direction.word().to_owned(),
             block_bytes: pattern.block,
             is_sequential: pattern.is_sequential,
             alone,
             best,
+            rates,
             command: self.command.clone(),
             began_unix_ms: self.began_unix_ms,
-            gain: None,
         })
     }
 }
 
 /// The rate of a run of one job with this pattern and nothing else.
-fn rate(result: &RunResult, pattern: &Pattern) -> Option<Rate> {
+fn rate(result: &RunResult, pattern: &Pattern) -> Option<DiskRate> {
     let jobs = result.reported_jobs();
     let [job] = &jobs[..] else { return None };
     let workload = job.workload.as_ref()?;
@@ -172,62 +171,9 @@ fn rate(result: &RunResult, pattern: &Pattern) -> Option<Rate> {
         _ => None,
     };
     let at_least = result.limited_by.as_ref().is_some_and(|limit| limit.limiter == Limiter::ClientCpu);
-    Some(Rate { depth: depth(job), per_second, at_least, within })
+    Some(DiskRate { depth: depth(job), per_second, at_least, within })
 }
 
 fn depth(job: &JobResult) -> u32 {
     job.workers.max(1).saturating_mul(analysis::costs::depth_of(job))
-}
-
-/// The gain at the best depth of a program that waits for the device one I/O at a time, nearly all the time.
-fn gain(answer: &Answer, group: &Group, disk: &Disk) -> Option<Gain> {
-    let recorded = answer.seen.cost.time.as_f64() / 1e9;
-    let own = float(group.count) / recorded.max(1e-9);
-    let device = group.parts[Part::Device].as_f64() / group.parts.sum().as_f64().max(1.0);
-    let waits =
-        group.reach == Reach::Call && group.depth_p99 == 1 && device >= 0.5 && own >= 0.8 * disk.alone.per_second;
-    let ([alone_low, alone_high], [best_low, best_high]) = (disk.alone.within?, disk.best.within?);
-    let (low, high) = (best_low / alone_high, best_high / alone_low);
-    let times = disk.best.per_second / disk.alone.per_second;
-    let is_of_disk = !disk.alone.at_least && !disk.best.at_least;
-    (waits && is_of_disk && low > 1.0 && high.is_finite()).then_some(Gain { depth: disk.best.depth, times, low, high })
-}
-
-#[cfg(all(test, feature = "parquet"))]
-mod tests {
-    use super::*;
-    use crate::why::record::tests::{answer, io};
-    use observe::Summary;
-
-    /// The gain of a program with these I/Os at depth 8.
-    fn found(ios: Vec<Io>, alone: f64) -> Option<Gain> {
-        let mut answer = answer();
-        answer.seen.cost.time = measure::Nanos(ios.len() as u64 * 1000);
-        answer.summary = Summary::of(&ios, answer.seen.cost.time);
-        let rate = |depth, per_second, within| Rate { depth, per_second, at_least: false, within: Some(within) };
-        let disk = Disk {
-            direction: "read".to_owned(),
-            block_bytes: 4096,
-            is_sequential: false,
-            alone: rate(1, alone, [alone * 0.9, alone * 1.1]),
-            best: rate(8, alone * 6.0, [alone * 5.5, alone * 6.6]),
-            command: "survey".to_owned(),
-            began_unix_ms: 0,
-            gain: None,
-        };
-        gain(&answer, &answer.summary.groups[0], &disk)
-    }
-
-    #[test]
-    fn more_depth_helps_who_waits_for_the_device_alone() {
-        let ios = |part| (0..100).map(|number| io(number, part)).collect::<Vec<_>>();
-        // An I/O per microsecond.
-        let gain = found(ios(Part::Device), 1e6).unwrap();
-        assert_eq!((gain.depth, gain.times), (8, 6.0));
-        assert!((gain.low - 5.0).abs() < 1e-9 && (gain.high - 6.6 / 0.9).abs() < 1e-9, "{gain:?}");
-        assert!(found(ios(Part::Throttle), 1e6).is_none(), "a limit holds it back");
-        assert!(found(ios(Part::Device), 2e6).is_none(), "it does something else half of the time");
-        let deep = ios(Part::Device).into_iter().map(|io| Io { begin: measure::Nanos(0), ..io }).collect();
-        assert!(found(deep, 1e6).is_none(), "it has many in flight");
-    }
 }

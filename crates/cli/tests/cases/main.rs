@@ -30,6 +30,7 @@ mod members;
 mod mpi;
 mod orders;
 mod paragraphs;
+mod predictions;
 mod programs;
 mod r;
 mod seeds;
@@ -66,6 +67,7 @@ fn main() -> std::process::ExitCode {
         capacity::groups(),
         truths::groups(),
         watched::groups(),
+        predictions::groups(),
         // Its guest needs a processor: when it runs the tests that wait have ended.
         guest::groups(),
     ];

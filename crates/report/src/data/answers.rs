@@ -112,6 +112,8 @@ pub struct Parts {
     pub kinds: Vec<KindOfIo>,
     /// Slow I/Os.
     pub slow: Vec<SlowIo>,
+    /// Mean number of I/Os in flight in equal intervals of the recording.
+    pub depth: Vec<f64>,
     /// Time of the recording in seconds.
     pub until_s: f64,
     /// Footnotes.

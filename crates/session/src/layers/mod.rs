@@ -2,10 +2,14 @@
 //! first workers to their end.
 //!
 //! Owns which of the recorded I/Os are of the jobs, their form in results (`groups`), and the lines about them
-//! (`lines`), which `plumb why` has, too. `observe` records.
+//! (`lines`), which `plumb why` has, too; and the file that keeps a recording of `plumb why` (`recording`). `observe`
+//! records.
 
 mod groups;
 mod lines;
+mod recorded;
+#[cfg(feature = "parquet")]
+mod recording;
 
 use crate::failure::Failure;
 use measure::Nanos;
@@ -20,6 +24,9 @@ use sys::processes::signals::Watch;
 
 pub use groups::{cost, group, limit, some, sum, times};
 pub use lines::{Line, costs, does, headed, limited, remarks, shares, shown, slowest, times_of};
+pub use recorded::Recorded;
+#[cfg(feature = "parquet")]
+pub use recording::{Names, read, read_file, written};
 
 /// Time between two readings of the events.
 const STEP: Duration = Duration::from_millis(20);

@@ -35,11 +35,19 @@ pub struct Memory {
 /// Returns the machine's memory.
 pub fn memory(root: &Path) -> Option<Memory> {
     let text = word(&root.join("proc/meminfo"))?;
-    let find = |key: &str| {
-        let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
-        value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
-    };
-    Some(Memory { total: find("MemTotal")?, available: find("MemAvailable")? })
+    Some(Memory { total: memory_of(&text, "MemTotal")?, available: memory_of(&text, "MemAvailable")? })
+}
+
+/// Returns the bytes of the page cache, without those of tmpfs.
+pub fn page_cache(root: &Path) -> Option<u64> {
+    let text = word(&root.join("proc/meminfo"))?;
+    let files = memory_of(&text, "Cached")?.checked_add(memory_of(&text, "Buffers")?)?;
+    Some(files.saturating_sub(memory_of(&text, "Shmem")?))
+}
+
+fn memory_of(text: &str, key: &str) -> Option<u64> {
+    let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// Current clocksource, such as `tsc`.

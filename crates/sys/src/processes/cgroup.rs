@@ -4,8 +4,8 @@
 use crate::SysError;
 use crate::devices::identity::DeviceNumber;
 use crate::files::mounts;
-use crate::machine::text;
 use crate::machine::text::word;
+use crate::machine::{host, text};
 use std::path::{Path, PathBuf};
 
 /// The limits of all groups from the one of this process up to the root of the hierarchy: the lowest of processors and
@@ -50,6 +50,15 @@ pub struct Counters {
     pub io_bytes: Option<(u64, u64)>,
     /// Read and write requests to devices.
     pub io_requests: Option<(u64, u64)>,
+}
+
+/// Pages of files in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageCache {
+    /// Their bytes.
+    pub bytes: u64,
+    /// The group whose limit on memory holds them; `None` for the machine.
+    pub group: Option<String>,
 }
 
 /// The groups of a process, by controller. Found once, read often.
@@ -142,6 +151,21 @@ impl Groups {
             limits.io.extend(old_io_limits(group, &name(group, &self.devices)));
         }
         limits
+    }
+
+    /// Returns the page cache that a limit of memory of these groups holds, of the innermost such group; that of the
+    /// machine without a limit. Memory of tmpfs is not in it.
+    pub fn page_cache(&self, root: &Path) -> Option<PageCache> {
+        let of = |groups: &[PathBuf], limit: &str, cached: &str, shared: &str| {
+            let is_limited = |group: &&PathBuf| text::number(&group.join(limit)).is_some_and(|bytes| bytes < 1 << 62);
+            let group = groups.iter().find(is_limited)?;
+            let counters = word(&group.join("memory.stat"))?;
+            let bytes = keyed(&counters, cached)?.saturating_sub(keyed(&counters, shared).unwrap_or(0));
+            Some(PageCache { bytes, group: Some(name(group, groups)) })
+        };
+        of(&self.memory, "memory.limit_in_bytes", "total_cache", "total_shmem")
+            .or_else(|| of(&self.unified, "memory.max", "file", "shmem"))
+            .or_else(|| Some(PageCache { bytes: host::page_cache(root)?, group: None }))
     }
 
     /// Returns the counters of the group; `None` for those that the kernel does not have.
@@ -344,6 +368,29 @@ mod tests {
         let counters = Groups::own(root.path()).unwrap().counters();
         assert_eq!((counters.throttled_periods, counters.throttled_us), (Some(2), Some(1234)));
         assert_eq!((counters.cpu_us, counters.io_bytes), (Some(9), None));
+    }
+
+    #[test]
+    fn the_page_cache_is_that_of_the_limit() {
+        let two = [
+            ("a/b/memory.max", "max\n"),
+            ("a/memory.max", "33554432\n"),
+            ("a/memory.stat", "anon 5\nfile 20000\nshmem 4000\nfile_mapped 7\n"),
+        ];
+        let root = recorded("0::/a/b\n", &two);
+        let of = |root: &tempfile::TempDir| Groups::own(root.path()).unwrap().page_cache(root.path());
+        assert_eq!(of(&root), Some(PageCache { bytes: 16_000, group: Some("/a".to_owned()) }));
+        let free = recorded("0::/\n", &[]);
+        assert_eq!(of(&free), None);
+        let meminfo = "MemTotal: 900 kB\nBuffers: 3 kB\nCached: 10 kB\nSwapCached: 5 kB\nShmem: 4 kB\n";
+        std::fs::write(free.path().join("proc/meminfo"), meminfo).unwrap();
+        assert_eq!(of(&free), Some(PageCache { bytes: 9 << 10, group: None }));
+        let one =
+            [("memory/a/memory.limit_in_bytes", "8388608\n"), ("memory/a/memory.stat", "cache 1\ntotal_cache 70\n")];
+        let old = recorded("4:memory:/a\n0::/\n", &one);
+        let table = "31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+        std::fs::write(old.path().join("proc/self/mountinfo"), table).unwrap();
+        assert_eq!(of(&old), Some(PageCache { bytes: 70, group: Some("/a".to_owned()) }));
     }
 
     #[test]

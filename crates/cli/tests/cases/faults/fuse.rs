@@ -56,19 +56,27 @@ pub(super) struct Script {
     answer: Answer,
 }
 
+/// How the file is served: its bytes, and the requests that are answered at a time.
+#[derive(Clone, Copy, Debug)]
+struct Served {
+    script: Script,
+    bytes: usize,
+    together: u32,
+}
+
 /// The file system, mounted while it lives.
 pub(super) struct Fuse {
     point: PathBuf,
-    server: Option<JoinHandle<()>>,
+    servers: Vec<JoinHandle<()>>,
     data: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Fuse {
     pub(super) fn mount(bench: &Bench, script: Script) -> Result<Fuse, String> {
-        Fuse::mount_at(bench.file("fuse"), script)
+        Fuse::mount_at(bench.file("fuse"), Served { script, bytes: BYTES, together: 1 })
     }
 
-    fn mount_at(point: PathBuf, script: Script) -> Result<Fuse, String> {
+    fn mount_at(point: PathBuf, served: Served) -> Result<Fuse, String> {
         std::fs::create_dir_all(&point).map_err(|error| error.to_string())?;
         let device = File::options().read(true).write(true).open("/dev/fuse").map_err(|e| format!("/dev/fuse: {e}"))?;
         let number = std::os::fd::AsRawFd::as_raw_fd(&device);
@@ -79,10 +87,14 @@ impl Fuse {
         let mounted = run_tool("mount", &["-i", "-t", "fuse", "-o", &options, "scripted", &point_text]);
         rustix::io::fcntl_setfd(&device, rustix::io::FdFlags::CLOEXEC).map_err(|error| error.to_string())?;
         mounted?;
-        let data = Arc::new(Mutex::new(vec![7; BYTES]));
-        let shared = Arc::clone(&data);
-        let server = std::thread::spawn(move || Server { device, data: shared, script, seen: 0 }.serve());
-        Ok(Fuse { point, server: Some(server), data })
+        let data = Arc::new(Mutex::new(vec![7; served.bytes]));
+        let server = || {
+            let device = device.try_clone().map_err(|error| error.to_string())?;
+            let data = Arc::clone(&data);
+            Ok(std::thread::spawn(move || Server { device, data, served, seen: 0 }.serve()))
+        };
+        let servers = (0..served.together).map(|_| server()).collect::<Result<_, String>>()?;
+        Ok(Fuse { point, servers, data })
     }
 
     pub(super) fn file(&self) -> String {
@@ -104,7 +116,14 @@ impl SlowFuse {
     }
 
     pub(crate) fn mount_each(point: &Path, of: u64, time: Duration) -> Result<SlowFuse, String> {
-        Fuse::mount_at(point.to_path_buf(), at(ask::READ, 0, Answer::EachLate(of, time))).map(SlowFuse)
+        let script = at(ask::READ, 0, Answer::EachLate(of, time));
+        Fuse::mount_at(point.to_path_buf(), Served { script, bytes: BYTES, together: 1 }).map(SlowFuse)
+    }
+
+    /// A larger one, of which each read takes a time, and that does some at a time.
+    pub(crate) fn mount_wide(point: &Path, time: Duration, bytes: usize, together: u32) -> Result<SlowFuse, String> {
+        let script = at(ask::READ, 0, Answer::EachLate(1, time));
+        Fuse::mount_at(point.to_path_buf(), Served { script, bytes, together }).map(SlowFuse)
     }
 
     pub(crate) fn file(&self) -> String {
@@ -116,14 +135,14 @@ impl Drop for Fuse {
     fn drop(&mut self) {
         // The server ends when the kernel hangs up.
         let _ = run_tool("umount", &["--lazy", &self.point.display().to_string()]);
-        let _ = self.server.take().map(JoinHandle::join);
+        self.servers.drain(..).for_each(|server| drop(server.join()));
     }
 }
 
 struct Server {
     device: File,
     data: Arc<Mutex<Vec<u8>>>,
-    script: Script,
+    served: Served,
     /// I/Os of the scripted kind so far.
     seen: u64,
 }
@@ -142,8 +161,8 @@ fn words(words: &[u32]) -> Vec<u8> {
 }
 
 /// `struct fuse_attr`.
-fn attributes(node: u64) -> Vec<u8> {
-    let (size, mode, links) = if node == FILE { (BYTES as u64, 0o100_666, 1) } else { (0, 0o40_777, 2) };
+fn attributes(node: u64, bytes: usize) -> Vec<u8> {
+    let (size, mode, links) = if node == FILE { (bytes as u64, 0o100_666, 1) } else { (0, 0o40_777, 2) };
     let mut text: Vec<u8> = [node, size, size / 512, 0, 0, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
     text.extend(words(&[0, 0, 0, mode, links, 0, 0, 0, 4096, 0]));
     text
@@ -172,35 +191,40 @@ impl Server {
 
     fn answer(&mut self, call: u32, node: u64, body: &[u8]) -> Result<Vec<u8>, i32> {
         let mut most = usize::MAX;
-        if call == self.script.call {
+        if call == self.served.script.call {
             self.seen += 1;
-            match self.script.answer {
+            match self.served.script.answer {
                 Answer::EachLate(of, time) if self.seen.is_multiple_of(of) => std::thread::sleep(time),
                 Answer::EachLate(..) => {}
-                _ if self.seen != self.script.at => {}
+                _ if self.seen != self.served.script.at => {}
                 Answer::Error(errno) => return Err(errno),
                 Answer::Short(bytes) => most = bytes,
                 Answer::Late(time) => std::thread::sleep(time),
             }
         }
-        let (offset, size) = (usize::try_from(u64_at(body, 8)).unwrap_or(BYTES).min(BYTES), u32_at(body, 16) as usize);
+        let Served { bytes, together, .. } = self.served;
+        let (offset, size) = (usize::try_from(u64_at(body, 8)).unwrap_or(bytes).min(bytes), u32_at(body, 16) as usize);
         match call {
-            // Version 7.31, no read-ahead, nothing asked for, one request at a time, 128 KiB at most.
-            ask::INIT => Ok([words(&[7, 31, 0, 0, 1 | (1 << 16), 131_072, 1]), vec![0; 36]].concat()),
+            // Version 7.31, no read-ahead, direct requests without a thread that waits (if there are several), that many
+            // in the background, 128 KiB at most.
+            ask::INIT => {
+                let direct = if together > 1 { 1 << 15 } else { 0 };
+                Ok([words(&[7, 31, 0, direct, together | (together << 16), 131_072, 1]), vec![0; 36]].concat())
+            }
             ask::LOOKUP if body.starts_with(b"f\0") => {
                 let head: Vec<u8> = [FILE, 0, 0, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
-                Ok([head, words(&[0, 0]), attributes(FILE)].concat())
+                Ok([head, words(&[0, 0]), attributes(FILE, self.served.bytes)].concat())
             }
             ask::LOOKUP => Err(libc::ENOENT),
-            ask::GETATTR | ask::SETATTR => Ok([vec![0; 16], attributes(node)].concat()),
+            ask::GETATTR | ask::SETATTR => Ok([vec![0; 16], attributes(node, self.served.bytes)].concat()),
             ask::OPEN | ask::OPENDIR => Ok([vec![0; 8], words(&[DIRECT_IO, 0])].concat()),
             ask::READ => {
                 let data = self.data.lock().expect("no thread panics");
-                let end = (offset + size.min(most)).min(BYTES);
+                let end = (offset + size.min(most)).min(bytes);
                 Ok(data[offset..end].to_vec())
             }
             ask::WRITE => {
-                let count = size.min(most).min(BYTES - offset);
+                let count = size.min(most).min(bytes - offset);
                 self.data.lock().expect("no thread panics")[offset..offset + count]
                     .copy_from_slice(&body[40..40 + count]);
                 Ok(words(&[u32::try_from(count).expect("a request's size"), 0]))

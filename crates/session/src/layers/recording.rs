@@ -1,26 +1,29 @@
 //! A recording as a Parquet file: its I/Os as rows, all else as JSON in its head. docs/why.md has the columns.
 
-use super::answer::Answer;
-use super::disk::Disk;
+use super::recorded::Recorded;
 use crate::failure::Failure;
 use formats::columnar::{Cells, GROUP, Kind, TableColumn, TableReader, TableWriter};
 use measure::Nanos;
-use observe::{Cost, Direction, Io, OpenFile, PARTS, Part, Parts, Reach, Seen, Summary, Thread};
+use model::DiskRates;
+use observe::{Cost, DeviceBusy, Direction, Io, OpenFile, PARTS, Part, Parts, Reach, Seen, Thread};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{Read, Seek, SeekFrom};
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use sys::devices::identity::DeviceNumber;
-use sys::processes::cgroup::IoLimit;
+use sys::processes::cgroup::{IoLimit, PageCache};
 
 /// Name of the table.
 const TABLE: &str = "plumb_why";
 /// Number of the form that is written and read.
 const SCHEMA: u64 = 1;
+
+/// The program that made a recording.
+const MADE_BY: &str = concat!("plumb ", env!("CARGO_PKG_VERSION"));
 
 /// The columns before those of the parts.
 const COLUMNS: [(&str, Kind); 22] = [
@@ -82,7 +85,24 @@ struct Head {
     unclear_requests: u64,
     missing_events: Vec<String>,
     limits: Vec<Limit>,
-    disks: Vec<Disk>,
+    disks: Vec<DiskRates>,
+    /// Recordings of before have none.
+    #[serde(default)]
+    devices_busy: Vec<Busy>,
+    #[serde(default)]
+    page_cache: Option<Cache>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Busy {
+    device: String,
+    busy_ns: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Cache {
+    bytes: u64,
+    group: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -96,10 +116,11 @@ struct Limit {
 }
 
 /// How names are written: as they are, or as hashes with a key that is kept nowhere.
-pub(super) struct Names(Option<RandomState>);
+pub struct Names(Option<RandomState>);
 
 impl Names {
-    pub(super) fn hidden_if(is_hidden: bool) -> Self {
+    /// Hashes, if they are to be hidden.
+    pub fn hidden_if(is_hidden: bool) -> Self {
         Names(is_hidden.then(RandomState::new))
     }
 
@@ -112,21 +133,24 @@ impl Names {
 }
 
 /// The file's bytes.
-pub(super) fn written(answer: &Answer, names: &Names) -> Result<Vec<u8>, Failure> {
-    let head = serde_json::to_string(&head(answer, names))?;
+///
+/// # Errors
+/// The library cannot write them.
+pub fn written(recorded: &Recorded, names: &Names) -> Result<Vec<u8>, Failure> {
+    let head = serde_json::to_string(&head(recorded, names))?;
     let mut file = TableWriter::new(Vec::new(), TABLE, &columns(), Some(head))?;
-    let ios = &answer.seen.ios;
+    let ios = &recorded.seen.ios;
     let (depths, follows) = (observe::depths(ios), follows(ios));
     for from in (0..ios.len()).step_by(GROUP) {
         let rows = from..ios.len().min(from + GROUP);
         let rows = Rows { ios: &ios[rows.clone()], depths: &depths[rows.clone()], follows: &follows[rows] };
-        file.group(rows.cells(&answer.seen, names).into_iter())?;
+        file.group(rows.cells(&recorded.seen, names).into_iter())?;
     }
     Ok(file.finish()?)
 }
 
-fn head(answer: &Answer, names: &Names) -> Head {
-    let Answer { seen, .. } = answer;
+fn head(recorded: &Recorded, names: &Names) -> Head {
+    let Recorded { seen, .. } = recorded;
     let limit = |limit: &IoLimit| Limit {
         group: names.of(&limit.group),
         device: limit.device.to_string(),
@@ -135,14 +159,16 @@ fn head(answer: &Answer, names: &Names) -> Head {
         reads_per_second: limit.read_iops,
         writes_per_second: limit.write_iops,
     };
+    let busy = |one: &DeviceBusy| Busy { device: one.device.to_string(), busy_ns: one.time.0 };
+    let cache = |one: &PageCache| Cache { bytes: one.bytes, group: one.group.as_deref().map(|group| names.of(group)) };
     Head {
         recording_schema: SCHEMA,
-        program: crate::pages::MADE_BY.to_owned(),
-        target: names.of(&answer.target),
-        host: answer.host.as_ref().map(|host| names.of(host)),
-        ended_unix_ms: answer.ended_unix_ms,
-        is_device: answer.is_device,
-        is_full: answer.is_full,
+        program: MADE_BY.to_owned(),
+        target: names.of(&recorded.target),
+        host: recorded.host.as_ref().map(|host| names.of(host)),
+        ended_unix_ms: recorded.ended_unix_ms,
+        is_device: recorded.is_device,
+        is_full: recorded.is_full,
         wait_status: seen.status,
         recorded_ns: seen.cost.time.0,
         processor_ns: seen.cost.processor.0,
@@ -158,7 +184,9 @@ fn head(answer: &Answer, names: &Names) -> Head {
         unclear_requests: seen.unclear,
         missing_events: seen.missing.clone(),
         limits: seen.limits.iter().map(limit).collect(),
-        disks: answer.disks.clone(),
+        disks: recorded.disks.clone(),
+        devices_busy: seen.busy.iter().map(busy).collect(),
+        page_cache: seen.cache.as_ref().map(cache),
     }
 }
 
@@ -228,38 +256,49 @@ fn whole(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Reads a recording. The library panics on some damaged files.
-pub(super) fn read(path: &Path) -> Result<Answer, Failure> {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let found = catch_unwind(|| read_table(path));
-    std::panic::set_hook(hook);
-    found.unwrap_or_else(|_| Err(Failure::at(path, "is damaged: it is not whole Parquet")))
-}
-
-fn read_table(path: &Path) -> Result<Answer, Failure> {
-    let mut file = File::open(path).map_err(|error| match error.kind() {
+/// Reads a recording.
+///
+/// # Errors
+/// It cannot be read, or is not a recording.
+pub fn read(path: &Path) -> Result<Recorded, Failure> {
+    let file = File::open(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Failure::at(path, format!("{error}; a command to record is named after --")),
         _ => Failure::at(path, error),
     })?;
-    check_ends(&mut file).map_err(|why| Failure::at(path, why))?;
-    let damaged = |error: formats::FormatError| Failure::at(path, format!("is damaged: {error}"));
-    let Some(table) = TableReader::open(file, TABLE).map_err(damaged)? else {
-        return Err(Failure::at(path, "is a Parquet file, but not a recording of plumb why"));
+    read_file(file).map_err(|why| Failure::at(path, why.message()))
+}
+
+/// Reads a recording from an open file.
+///
+/// # Errors
+/// It cannot be read, or is not a recording; without the name of the file.
+pub fn read_file(mut file: File) -> Result<Recorded, Failure> {
+    check_ends(&mut file).map_err(Failure::new)?;
+    let damaged = |error: formats::FormatError| Failure::new(format!("is damaged: {error}"));
+    let Some(table) = guarded(|| TableReader::open(file, TABLE))?.map_err(damaged)? else {
+        return Err(Failure::new("is a Parquet file, but not a recording of plumb why"));
     };
-    let head = read_head(table.head()).map_err(|why| Failure::at(path, why))?;
+    let head = read_head(table.head()).map_err(Failure::new)?;
     if table.columns() != columns() {
-        return Err(Failure::at(path, "is damaged: its columns are not those of its schema"));
+        return Err(Failure::new("is damaged: its columns are not those of its schema"));
     }
-    let mut answer = of_head(head);
+    let mut recorded = of_head(head);
     let mut known = HashMap::new();
     for group in 0..table.groups() {
-        let cells = table.group(group).map_err(damaged)?;
-        let group = Group { cells: &cells, first_row: group * GROUP };
-        group.read(&mut answer.seen, &mut known).map_err(|why| Failure::at(path, format!("is damaged: {why}")))?;
+        let cells = guarded(|| table.group(group))?.map_err(damaged)?;
+        let group = Group { cells: &cells, first_row: group.saturating_mul(GROUP) };
+        group.read(&mut recorded.seen, &mut known).map_err(|why| Failure::new(format!("is damaged: {why}")))?;
     }
-    answer.summary = Summary::of(&answer.seen.ios, answer.seen.cost.time);
-    Ok(answer)
+    Ok(recorded)
+}
+
+/// Calls the library, which panics on some damaged files.
+fn guarded<Found>(read: impl FnOnce() -> Found) -> Result<Found, Failure> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let found = catch_unwind(AssertUnwindSafe(read));
+    std::panic::set_hook(hook);
+    found.map_err(|_| Failure::new("is damaged: it is not whole Parquet"))
 }
 
 /// Checks that it begins and ends as Parquet files do.
@@ -286,7 +325,7 @@ fn read_head(text: &str) -> Result<Head, String> {
     }
 }
 
-fn of_head(head: Head) -> Answer {
+fn of_head(head: Head) -> Recorded {
     let limit = |limit: Limit| {
         Some(IoLimit {
             device: DeviceNumber::parse(&limit.device)?,
@@ -297,6 +336,7 @@ fn of_head(head: Head) -> Answer {
             write_iops: limit.writes_per_second,
         })
     };
+    let busy = |busy: &Busy| Some(DeviceBusy { device: DeviceNumber::parse(&busy.device)?, time: Nanos(busy.busy_ns) });
     let cost = Cost {
         time: Nanos(head.recorded_ns),
         processor: Nanos(head.processor_ns),
@@ -315,14 +355,15 @@ fn of_head(head: Head) -> Answer {
         unclear: head.unclear_requests,
         missing: head.missing_events,
         limits: head.limits.into_iter().filter_map(limit).collect(),
+        busy: head.devices_busy.iter().filter_map(busy).collect(),
+        cache: head.page_cache.map(|cache| PageCache { bytes: cache.bytes, group: cache.group }),
         status: head.wait_status,
         ..Seen::default()
     };
-    Answer {
+    Recorded {
         target: head.target,
         host: head.host,
         ended_unix_ms: head.ended_unix_ms,
-        summary: Summary::of(&[], Nanos::ZERO),
         seen,
         disks: head.disks,
         is_device: head.is_device,
@@ -426,10 +467,10 @@ impl Group<'_> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
-    pub(in crate::why) fn io(number: u64, part: Part) -> Io {
+    fn io(number: u64, part: Part) -> Io {
         let mut parts = Parts::default();
         parts[part] = Nanos(900 + number);
         Io {
@@ -454,7 +495,7 @@ pub(super) mod tests {
         }
     }
 
-    pub(in crate::why) fn answer() -> Answer {
+    fn recorded() -> Recorded {
         let mut ios: Vec<Io> = (0..40).map(|number| io(number, Part::Device)).collect();
         ios.push(Io { direction: Direction::Write, call: "write", file: None, offset: None, ..io(40, Part::Wait) });
         let of_ring =
@@ -477,27 +518,27 @@ pub(super) mod tests {
             files: vec![Some(file)],
             missing: vec!["filemap/mm_filemap_get_pages".to_owned()],
             limits: vec![limit],
+            busy: vec![DeviceBusy { device: DeviceNumber { major: 8, minor: 0 }, time: Nanos(40_000) }],
+            cache: Some(PageCache { bytes: 12_345, group: Some("/a".to_owned()) }),
             status: Some(256),
             not_followed: 3,
             ended_before: 4,
             ios,
             ..Seen::default()
         };
-        let summary = Summary::of(&seen.ios, seen.cost.time);
         let (target, host) = ("reader (process 6)".to_owned(), Some("here".to_owned()));
-        Answer {
+        Recorded {
             target,
             host,
             ended_unix_ms: 1_700_000_000_000,
             seen,
-            summary,
-            disks: Vec::new(),
+            disks: vec![DiskRates { command: "survey".to_owned(), ..DiskRates::default() }],
             is_device: false,
             is_full: true,
         }
     }
 
-    fn read_again(bytes: &[u8]) -> Result<Answer, Failure> {
+    fn read_again(bytes: &[u8]) -> Result<Recorded, Failure> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
         read(file.path())
@@ -505,21 +546,23 @@ pub(super) mod tests {
 
     #[test]
     fn a_recording_is_what_was_recorded() {
-        let answer = answer();
-        let again = read_again(&written(&answer, &Names::hidden_if(false)).unwrap()).unwrap();
-        let documents = [&answer, &again].map(|answer| crate::why::document::document(answer).unwrap());
-        assert_eq!(documents[0], documents[1]);
-        let of_file = |answer: &Answer| answer.seen.ios[3].file.and_then(|file| answer.seen.files[file].clone());
-        assert_eq!(of_file(&answer), of_file(&again));
+        let recorded = recorded();
+        let bytes = written(&recorded, &Names::hidden_if(false)).unwrap();
+        let again = read_again(&bytes).unwrap();
+        let heads = [&recorded, &again].map(|one| serde_json::to_string(&head(one, &Names(None))).unwrap());
+        assert_eq!(heads[0], heads[1]);
+        assert_eq!(written(&again, &Names(None)).unwrap(), bytes, "what was read is written as it was");
+        let of_file = |one: &Recorded| one.seen.ios[3].file.and_then(|file| one.seen.files[file].clone());
+        assert_eq!(of_file(&recorded), of_file(&again));
         assert_eq!(again.seen.ios[3].begin, Nanos(3_000), "from the begin of the recording on");
-        assert_eq!(again.seen.names, answer.seen.names);
-        assert_eq!(again.seen.processes, answer.seen.processes);
+        assert_eq!(again.seen.names, recorded.seen.names);
+        assert_eq!(again.seen.processes, recorded.seen.processes);
         assert_eq!(follows(&again.seen.ios)[..3], [None, Some(0), Some(1)]);
     }
 
     #[test]
     fn a_damaged_recording_is_an_error_or_another_number() {
-        let bytes = written(&answer(), &Names::hidden_if(false)).unwrap();
+        let bytes = written(&recorded(), &Names::hidden_if(false)).unwrap();
         for at in (0..bytes.len()).step_by(13) {
             let mut other = bytes.clone();
             other[at] ^= 0xff;
