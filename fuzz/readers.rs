@@ -47,6 +47,7 @@ pub const READERS: &[Reader] = &[
     Reader { name: "kernel-counters", read: kernel_counters },
     Reader { name: "cluster-lines", read: cluster_lines },
     Reader { name: "acknowledgements", read: acknowledgements },
+    Reader { name: "why-recording", read: why_recording },
 ];
 
 /// Gives bytes to the reader of this name.
@@ -299,4 +300,31 @@ fn cluster_lines(bytes: &[u8]) {
         let members = [member.clone(), member];
         let _ = (cluster::summary(&members, "files", measure::Nanos::MILLISECOND), cluster::merged(&members));
     }
+}
+
+/// A recording of `plumb why`: what it shows of it, and the same recording written and read again.
+fn why_recording(bytes: &[u8]) {
+    use measure::Nanos;
+    use session::layers::{self, Names, Recorded};
+    use std::io::{Seek, Write};
+    let read = |bytes: &[u8]| -> Option<Recorded> {
+        let memory = rustix::fs::memfd_create("recording", rustix::fs::MemfdFlags::CLOEXEC).expect("a file in memory");
+        let mut file = std::fs::File::from(memory);
+        file.write_all(bytes).expect("room in memory");
+        file.rewind().expect("the begin of a file");
+        layers::read_file(file).map_err(|error| assert!(!error.message().is_empty())).ok()
+    };
+    let Some(recorded) = read(bytes) else { return };
+    let seen = &recorded.seen;
+    let summary = observe::Summary::of(&seen.ios, seen.cost.time);
+    for group in summary.groups.iter().map(layers::group) {
+        drop((layers::does(&group, seen.cost.time), layers::times_of(&group), layers::slowest(&group)));
+    }
+    layers::costs(&layers::cost(&seen.cost), seen.cost.time, seen.ios.len() as u64);
+    drop((layers::remarks(seen, recorded.is_full), observe::in_flight(&seen.ios, Nanos::ZERO, seen.cost.time, 240)));
+    let cache = seen.cache.as_ref().map_or(u64::MAX, |cache| cache.bytes);
+    drop((observe::reuse(&seen.ios, &seen.files, cache), observe::depths_of_threads(&seen.ios)));
+    let written = layers::written(&recorded, &Names::hidden_if(false)).expect("a file in memory");
+    let again = read(&written).expect("what is written can be read");
+    assert_eq!(layers::written(&again, &Names::hidden_if(false)).ok(), Some(written), "it is another one");
 }
