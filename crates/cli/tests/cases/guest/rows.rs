@@ -372,7 +372,7 @@ const PLACED: &[(&str, &str)] = &[
 pub(super) fn newer() -> Vec<Row> {
     let words = "--filename={char} --ioengine=io_uring_cmd --cmd_type=nvme";
     let placed = PLACED.iter().map(|(name, what)| known(Row::new(Device::Placing, name, &format!("{words} {what}"))));
-    let traced = |name, script| Row::own(Device::Placing, name, script, &["256 commands alike"]);
+    let traced = |name, script| Row::own(Device::Placing, name, script, &["258 commands alike"]);
     let mut rows: Vec<Row> = placed.collect();
     rows.extend([
         traced("commands::in_turn", "commands_alike --rw=write --fdp=1 --fdp_pli=0,3-5"),
