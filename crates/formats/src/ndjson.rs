@@ -3,7 +3,7 @@
 //! Owns the names and the shape of the lines. Leaves when they are written, and to where, to `cli`.
 
 use measure::{Nanos, PerDirection};
-use model::{Environment, Grade, Interval, JobError, Note};
+use model::{DeviceLatency, Environment, Grade, Interval, JobError, Note};
 use plan::Workload;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
@@ -85,6 +85,17 @@ pub struct StartedJob<'a> {
     pub workload: Option<Workload>,
 }
 
+/// Times of the I/Os of the devices of an interval (`plumb watch --latency`).
+#[derive(Clone, Debug, Serialize)]
+pub struct IntervalLatencies {
+    /// Of each device, in the order of `device_names`.
+    pub latency: Vec<DeviceLatency>,
+    /// Events that the kernel could not keep.
+    pub latency_events_lost: u64,
+    /// I/Os without an end because of that, at least.
+    pub latency_ios_left_out: u64,
+}
+
 /// An interval, as in the native result.
 #[derive(Clone, Debug, Serialize)]
 pub struct IntervalLine<'a> {
@@ -99,6 +110,9 @@ pub struct IntervalLine<'a> {
     /// Its end and all that was counted.
     #[serde(flatten)]
     pub interval: &'a Interval,
+    /// Times of the I/Os of its devices, if they were asked for.
+    #[serde(flatten)]
+    pub latencies: Option<IntervalLatencies>,
 }
 
 /// A sentence.
@@ -206,8 +220,14 @@ mod tests {
     fn a_line_has_its_type_first_and_an_interval_all_of_the_result() {
         let interval = Interval { until: Nanos(700), ios: [3, 0, 0], ..Interval::default() };
         let native = serde_json::to_value(&interval).unwrap();
-        let sampled =
-            IntervalLine { run: 2, unix_ms: 5, from: Nanos(200), device_names: vec!["sda"], interval: &interval };
+        let sampled = IntervalLine {
+            run: 2,
+            unix_ms: 5,
+            from: Nanos(200),
+            device_names: vec!["sda"],
+            interval: &interval,
+            latencies: None,
+        };
         let text = Line::Interval(sampled).text().unwrap();
         assert!(text.starts_with("{\"type\":\"interval\",\"run\":2,") && text.ends_with("}\n"), "{text}");
         assert_eq!(text.lines().count(), 1);

@@ -63,7 +63,7 @@ pub(crate) fn limited_by(result: &RunResult) -> Option<LimitedBy> {
     RULES.iter().find_map(|rule| applied(*rule, &seen))
 }
 
-/// What a rule says, unless the parts of the time of the I/Os were recorded and say otherwise.
+/// The verdict of a rule, unless the parts of the time of the I/Os were recorded and contradict it.
 pub(crate) fn applied(rule: Rule, seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let found = (rule.find)(seen)?;
     match parts::Recorded::of(seen.result) {

@@ -1,13 +1,14 @@
 //! `plumb watch` for programs: `--json` and `--stream`, a line of JSON for each interval; and all samples in a file
 //! that is always new.
 
-use super::sampling::{Machine, ProcessRate, Track};
+use super::sampling::{Machine, ProcessRate, Sample, Track};
 use super::{SIGNAL_PAUSE, Source, WatchArgs};
 use crate::failure::{Failure, signal_status};
 use crate::output::Output;
 use crate::safe_files::{AtomicFile, Durability};
+use formats::ndjson::IntervalLatencies;
 use measure::Nanos;
-use model::{DeviceActivity, DeviceFacts, Interval, Monitored};
+use model::{DeviceFacts, Interval, Monitored};
 use plan::Plan;
 use serde_json::{Value, json};
 use session::publish::Publisher;
@@ -18,7 +19,7 @@ use sys::processes::signals::Watch;
 
 /// Prints a line after each interval until a signal comes or `count` lines are printed. Returns 0, or 128 + signal.
 pub(super) fn run(
-    source: &Source<'_>,
+    source: &mut Source<'_>,
     machine: &mut Machine,
     mut out: Output,
     feed: &mut Publisher,
@@ -37,10 +38,10 @@ pub(super) fn run(
             }
             std::thread::sleep(due.saturating_sub(began.elapsed()).min(SIGNAL_PAUSE));
         }
-        machine.look(source.root, source.names)?;
+        source.look(machine)?;
         out.write(&(line(source.host, machine).to_string() + "\n"))?;
         let (monitored, interval) = gained(machine, first);
-        feed.interval(&Monitored { began_unix_ms, ..monitored }, &interval);
+        feed.interval_with(&Monitored { began_unix_ms, ..monitored }, &interval, latencies(machine));
     }
     feed.over(None);
     feed.finish().map(|()| 0)
@@ -56,6 +57,14 @@ fn gained(machine: &Machine, first: Nanos) -> (Monitored, Interval) {
     (Monitored { devices, ..Monitored::default() }, interval)
 }
 
+/// The times of the I/Os of these devices, with `--latency`.
+fn latencies(machine: &Machine) -> Option<IntervalLatencies> {
+    let gaps = machine.gaps?;
+    let known = machine.devices.values().filter(|track| track.gained.is_some());
+    let latency = known.map(|track| track.latency().unwrap_or_default()).collect();
+    Some(IntervalLatencies { latency, latency_events_lost: gaps.lost, latency_ios_left_out: gaps.left_out })
+}
+
 /// The latest sample of everything.
 fn line(host: &str, machine: &Machine) -> Value {
     let cpu = machine.cpu.map(|cpu| {
@@ -65,22 +74,26 @@ fn line(host: &str, machine: &Machine) -> Value {
         })
     });
     let devices = machine.devices.iter().filter_map(|(name, track)| {
-        let (at, now) = track.history.back()?;
-        let mut sample = sample(*at, now);
+        let mut sample = sample(track.history.back()?);
         sample["name"] = Value::from(name.as_str());
         if let Some(zones) = zones(track) {
             sample["zoned"] = zones;
         }
         Some(sample)
     });
-    json!({
+    let mut line = json!({
         "watch_schema": 1,
         "time": jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
         "host": host,
         "cpu": cpu,
         "devices": devices.collect::<Vec<_>>(),
         "processes": processes(machine),
-    })
+    });
+    if let Some(gaps) = machine.gaps {
+        line["latency_events_lost"] = Value::from(gaps.lost);
+        line["latency_ios_left_out"] = Value::from(gaps.left_out);
+    }
+    line
 }
 
 /// The zones of a zoned device.
@@ -99,8 +112,9 @@ pub(super) fn save(directory: &Path, host: &str, machine: &Machine) -> io::Resul
 }
 
 /// A sample of a device. IOPS is the sum of reads, writes and discards.
-fn sample(at: Nanos, now: &DeviceActivity) -> Value {
-    json!({
+fn sample(sample: &Sample) -> Value {
+    let (now, at) = (&sample.activity, sample.at);
+    let mut value = json!({
         "uptime_s": at.as_secs_f64(),
         "iops": now.together.per_second,
         "reads_per_second": now.reads.per_second,
@@ -116,7 +130,11 @@ fn sample(at: Nanos, now: &DeviceActivity) -> Value {
         "discard_await_ms": now.discards.await_ms,
         "queue": now.queue,
         "utilisation_percent": now.utilisation_percent,
-    })
+    });
+    if let Some(latency) = sample.latency {
+        value["latency"] = json!(latency);
+    }
+    value
 }
 
 /// The processes with the most I/O.
@@ -134,7 +152,7 @@ fn processes(machine: &Machine) -> Vec<Value> {
 
 fn document(host: &str, machine: &Machine) -> Value {
     let devices = machine.devices.iter().map(|(name, track)| {
-        let samples: Vec<Value> = track.history.iter().map(|(at, now)| sample(*at, now)).collect();
+        let samples: Vec<Value> = track.history.iter().map(sample).collect();
         match zones(track) {
             Some(zones) => json!({ "name": name, "zoned": zones, "samples": samples }),
             None => json!({ "name": name, "samples": samples }),

@@ -12,6 +12,7 @@ mod state;
 mod tests;
 
 use crate::failure::{Failure, signal_status};
+use crate::latency::Latency;
 use crate::output::Output;
 use crate::streams::OutputArgs;
 use clap::Parser;
@@ -47,6 +48,7 @@ Examples:
   plumb watch nvme0n1 sda1        these devices
   plumb watch --interval 0.5      two samples per second
   sudo plumb watch                show the processes of all users
+  sudo plumb watch --latency      p50, p99 and p99.9 of reads and writes, too
   plumb watch --json --count 60 -o minute.jsonl
 
 Without a terminal (pipes, logs) use --json: a line for each interval; or plumb iostat -x 1.
@@ -64,6 +66,9 @@ pub(crate) struct WatchArgs {
     /// End after this number of lines, with --json, --output or --stream [default: until a signal]
     #[arg(long, value_name = "LINES", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
+    /// Percentiles of the times of I/Os of each device in each interval, queue and device apart; needs root
+    #[arg(long)]
+    latency: bool,
     /// Read DIR/proc and DIR/sys instead of /proc and /sys [default: the environment variable PLUMB_ROOT, or /]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
@@ -80,10 +85,13 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
 
 /// Shows the screen until the user quits. Returns 0, or 128 + signal.
 pub(crate) fn run(args: &WatchArgs) -> Result<u8, Failure> {
-    let mut feed = Publisher::open(&args.feed, None, args.written.streams.verbosity())?;
+    let feed = Publisher::open(&args.feed, None, args.written.streams.verbosity())?;
     let root = args.root.clone().or_else(|| std::env::var_os("PLUMB_ROOT").map(PathBuf::from));
     let root = root.filter(|root| !root.as_os_str().is_empty()).unwrap_or_else(|| PathBuf::from("/"));
     let names: Vec<String> = args.devices.iter().map(|name| kernel_name(name)).collect();
+    if args.latency && root != Path::new("/") {
+        return Err(Failure::new("--latency is measured on this machine: leave out --root, and unset PLUMB_ROOT"));
+    }
     let mut machine = Machine::default();
     machine.look(&root, &names)?;
     if let Some(missing) = names.iter().find(|name| !machine.devices.contains_key(*name)) {
@@ -92,12 +100,23 @@ pub(crate) fn run(args: &WatchArgs) -> Result<u8, Failure> {
         )));
     }
     let host = sys::machine::host::name(&root).unwrap_or_default();
-    let source = Source { root: &root, names: &names, host: &host };
+    let latency = args.latency.then(|| Latency::prepare(!names.is_empty())).transpose()?;
+    let mut source = Source { root: &root, names: &names, host: &host, latency };
+    source.time(&mut machine)?;
+    let shown = show(args, &mut source, &mut machine, feed);
+    if let (Some(latency), Ok(_)) = (&source.latency, &shown) {
+        args.written.streams.verbosity().remark(&format!("plumb: watch: {}", latency.cost()));
+    }
+    shown
+}
+
+/// The lines or the screen, until the end.
+fn show(args: &WatchArgs, source: &mut Source<'_>, machine: &mut Machine, mut feed: Publisher) -> Result<u8, Failure> {
     let is_written = args.written.streams.json || args.written.output.is_some();
     if is_written || feed.is_fed() {
         let out = if is_written { args.written.open()? } else { Output::nowhere() };
         args.feed.check_stdout(out.is_stdout().then_some("--json"))?;
-        let shown = lines::run(&source, &mut machine, out, &mut feed, args, &Watch::begin()?);
+        let shown = lines::run(source, machine, out, &mut feed, args, &Watch::begin()?);
         return feed.linger(shown);
     }
     if args.count.is_some() {
@@ -113,7 +132,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<u8, Failure> {
     let signals = Watch::begin()?;
     let mut screen = Screen::open()?;
     let mut state = State::new(args.interval);
-    watch(&mut screen.terminal, &source, &mut machine, &mut state, &signals)
+    watch(&mut screen.terminal, source, machine, &mut state, &signals)
 }
 
 /// Returns the sysfs name of a device: `/dev/disk/by-id/x` becomes `sda`.
@@ -154,11 +173,29 @@ struct Source<'a> {
     root: &'a Path,
     names: &'a [String],
     host: &'a str,
+    /// The recording of `--latency`.
+    latency: Option<Latency>,
+}
+
+impl Source<'_> {
+    /// Takes a sample, with the latencies of the interval that it ends.
+    fn look(&mut self, machine: &mut Machine) -> Result<(), Failure> {
+        machine.look(self.root, self.names)?;
+        self.time(machine)
+    }
+
+    fn time(&mut self, machine: &mut Machine) -> Result<(), Failure> {
+        let Some(latency) = &mut self.latency else { return Ok(()) };
+        if let Some(taken) = latency.next(machine.devices.keys())? {
+            machine.time(&taken);
+        }
+        Ok(())
+    }
 }
 
 fn watch(
     terminal: &mut DefaultTerminal,
-    source: &Source<'_>,
+    source: &mut Source<'_>,
     machine: &mut Machine,
     state: &mut State,
     signals: &Watch,
@@ -180,7 +217,7 @@ fn watch(
             if left.is_zero() {
                 looked = Instant::now();
                 if !state.paused {
-                    machine.look(source.root, source.names)?;
+                    source.look(machine)?;
                     redraw = true;
                 }
             }

@@ -1,9 +1,10 @@
 //! Data of the screen: devices, processors and processes between two samples, and earlier samples.
 
 use measure::Nanos;
-use model::{CpuActivity, CpuTicks, DeviceActivity, DeviceGain};
+use model::{CpuActivity, CpuTicks, DeviceActivity, DeviceGain, DeviceLatency};
 use monitor::iostat::IostatError;
 use monitor::{CpuCounters, Reading};
+use observe::LatencyInterval;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use sys::devices::identity::{BlockDevice, ZonedModel};
@@ -27,6 +28,17 @@ pub(super) struct Machine {
     /// Number of processes whose /proc/PID/io may not be read.
     pub(super) hidden: usize,
     pub(super) samples: u64,
+    /// Gaps in the latencies of the last interval, with `--latency`.
+    pub(super) gaps: Option<LatencyGaps>,
+}
+
+/// Gaps in the latencies of an interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LatencyGaps {
+    /// Events that the kernel could not keep.
+    pub(super) lost: u64,
+    /// I/Os without an end because of that.
+    pub(super) left_out: u64,
 }
 
 /// One device: the latest and earlier samples.
@@ -37,13 +49,28 @@ pub(super) struct Track {
     pub(super) zoned: Option<ZonedModel>,
     /// Everything that was counted between the last two samples; `None` if counters were set back.
     pub(super) gained: Option<DeviceGain>,
-    /// The last samples, oldest first, each with the uptime at which it ended.
-    pub(super) history: VecDeque<(Nanos, DeviceActivity)>,
+    /// The last samples, oldest first.
+    pub(super) history: VecDeque<Sample>,
+}
+
+/// A sample of a device.
+#[derive(Debug)]
+pub(super) struct Sample {
+    /// Uptime at which it ended.
+    pub(super) at: Nanos,
+    pub(super) activity: DeviceActivity,
+    /// Times of its I/Os, with `--latency`.
+    pub(super) latency: Option<DeviceLatency>,
 }
 
 impl Track {
     pub(super) fn now(&self) -> Option<&DeviceActivity> {
-        self.gained.and(self.history.back()).map(|(_, activity)| activity)
+        self.gained.and(self.history.back()).map(|sample| &sample.activity)
+    }
+
+    /// Times of the I/Os between the last two samples.
+    pub(super) fn latency(&self) -> Option<DeviceLatency> {
+        self.gained.and(self.history.back())?.latency
     }
 }
 
@@ -71,6 +98,16 @@ impl Machine {
         Ok(())
     }
 
+    /// Takes the latencies of the interval that the last sample ended.
+    pub(super) fn time(&mut self, taken: &LatencyInterval) {
+        for (name, track) in &mut self.devices {
+            if let (Some(sample), true) = (track.history.back_mut(), track.gained.is_some()) {
+                sample.latency = taken.of(name);
+            }
+        }
+        self.gaps = Some(LatencyGaps { lost: taken.lost, left_out: taken.forgotten });
+    }
+
     /// Time of the last sample, since boot.
     pub(super) fn at(&self) -> Nanos {
         Nanos::from_millis(self.uptime.unwrap_or(0).saturating_mul(10))
@@ -87,7 +124,8 @@ impl Machine {
             // Counters that were set back do not say what the device did.
             track.gained = monitor::counters::since(&reading.counters, &track.last);
             if let Some(gained) = &track.gained {
-                track.history.push_back((at, monitor::device_activity(&reading.name, gained, elapsed, 1)));
+                let activity = monitor::device_activity(&reading.name, gained, elapsed, 1);
+                track.history.push_back(Sample { at, activity, latency: None });
             }
             if track.history.len() > KEPT {
                 track.history.pop_front();

@@ -1,10 +1,10 @@
 //! The screen: a pure function of the data and the user's choices.
 
-use super::sampling::{Machine, ProcessRate, Track};
+use super::sampling::{LatencyGaps, Machine, ProcessRate, Track};
 use super::state::State;
 use formats::printable;
-use measure::text;
-use model::DeviceActivity;
+use measure::{Nanos, text};
+use model::{DeviceActivity, OperationLatency};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -50,18 +50,26 @@ pub(super) fn draw(frame: &mut Frame<'_>, machine: &Machine, state: &State, host
     let names = state.order.arrange(machine);
     let wanted = u16::try_from(names.len().max(1)).unwrap_or(u16::MAX).saturating_add(1);
     let room = area.height - 3 - FOCUS_ROWS - PROCESS_ROWS;
+    let times = machine.gaps.map(|gaps| latency_rows(machine, &names, gaps, area.width));
+    let times_wanted = times.as_ref().map_or(0, |rows| u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(1));
+    // Half of the room, or what the devices leave.
+    let times_room = times_wanted.min((room / 2).max(room.saturating_sub(wanted)));
     let rows = [
         Constraint::Length(1),
         Constraint::Length(1),
-        Constraint::Length(wanted.min(room)),
+        Constraint::Length(wanted.min(room - times_room)),
+        Constraint::Length(times_room),
         Constraint::Length(FOCUS_ROWS),
         Constraint::Min(PROCESS_ROWS),
         Constraint::Length(1),
     ];
-    let [title, cpu, devices, focus, processes, bottom] = Layout::vertical(rows).areas(area);
+    let [title, cpu, devices, latency, focus, processes, bottom] = Layout::vertical(rows).areas(area);
     frame.render_widget(title_line(machine, state, host), title);
     frame.render_widget(cpu_line(machine, cpu.width), cpu);
     draw_devices(frame, devices, machine, state, &names);
+    if let Some(times) = times {
+        draw_latency(frame, latency, times);
+    }
     draw_focus(frame, focus, machine, state.focused(&names));
     draw_processes(frame, processes, machine);
     let message = state.message.as_deref().map_or_else(|| keys(area.width), |message| format!(" {}", shown(message)));
@@ -176,6 +184,50 @@ fn draw_devices(frame: &mut Frame<'_>, area: Rect, machine: &Machine, state: &St
     frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1), area);
 }
 
+/// The columns of the latencies: name, width, and the width of the terminal from which on they are shown.
+const LATENCY_COLUMNS: [(&str, u16, u16); 7] = [
+    ("I/Os", 7, 80),
+    ("queue p50", 9, 0),
+    ("p99", 7, 0),
+    ("p99.9", 7, 70),
+    ("device p50", 10, 0),
+    ("p99", 7, 0),
+    ("p99.9", 7, 0),
+];
+const LATENCY_NAME: u16 = 14;
+
+/// A row for the reads and one for the writes of each device that had any, in the order of the devices.
+fn latency_rows(machine: &Machine, names: &[&str], gaps: LatencyGaps, width: u16) -> Vec<Row<'static>> {
+    let row = |name: &str, direction: &str, times: &OperationLatency| {
+        let spelled = |time: Option<Nanos>| or_dash(time.map(Nanos::as_f64), text::time);
+        let times_of = times.queue.all().into_iter().chain(times.device.all()).map(spelled);
+        let cells = std::iter::once(text::narrow_number(measure::float(times.ios))).chain(times_of);
+        let cells = cells.zip(LATENCY_COLUMNS).filter(|(_, column)| width >= column.2).map(|(cell, _)| right(cell));
+        Row::new(std::iter::once(Cell::from(format!("{} {direction}", shown(name)))).chain(cells))
+    };
+    let of = |name: &&str| {
+        let latency = machine.devices.get(*name)?.latency()?;
+        let all = [("read", latency.read), ("write", latency.write)].into_iter();
+        Some(all.filter(|(_, times)| times.ios > 0).map(|(direction, times)| row(name, direction, &times)).collect())
+    };
+    let mut rows: Vec<Row<'static>> = names.iter().filter_map(of).flat_map(|rows: Vec<Row<'static>>| rows).collect();
+    if gaps.lost > 0 || gaps.left_out > 0 {
+        rows.insert(0, Row::new([Cell::from("! events lost"), right(text::grouped(measure::float(gaps.lost)))]));
+    }
+    if rows.is_empty() {
+        rows.push(Row::new(["no I/O ended"]));
+    }
+    rows
+}
+
+fn draw_latency(frame: &mut Frame<'_>, area: Rect, rows: Vec<Row<'static>>) {
+    let columns = || LATENCY_COLUMNS.into_iter().filter(|column| area.width >= column.2);
+    let heads = std::iter::once(Cell::from("Latency")).chain(columns().map(|(name, ..)| right(name)));
+    let widths = std::iter::once(LATENCY_NAME).chain(columns().map(|(_, width, _)| width)).map(Constraint::Length);
+    let header = Row::new(heads).style(Style::new().add_modifier(Modifier::UNDERLINED));
+    frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1), area);
+}
+
 fn right(text: impl Into<String>) -> Cell<'static> {
     Cell::from(Line::from(text.into()).right_aligned())
 }
@@ -199,7 +251,7 @@ fn device_row(name: &str, track: &Track, columns: &[&Column], curve: usize) -> R
 }
 
 fn values(track: &Track, of: fn(&DeviceActivity) -> f64) -> Vec<f64> {
-    track.history.iter().map(|(_, activity)| of(activity)).collect()
+    track.history.iter().map(|sample| of(&sample.activity)).collect()
 }
 
 /// Draws the curves of the device in focus, each with its current value and its peak.

@@ -1,8 +1,10 @@
 //! The screen on recorded machines, compared character by character, and the effects of keys.
 
-use super::sampling::Machine;
+use super::sampling::{LatencyGaps, Machine};
 use super::state::{SortKey, State, Then};
 use super::{lines, screen};
+use measure::Nanos;
+use model::{DeviceLatency, LatencyPercentiles, OperationLatency};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -150,6 +152,33 @@ fn a_zoned_device_has_its_zones_in_its_heading_and_in_json() {
     let zoned = |at: usize| saved["devices"][at].get("zoned").cloned();
     let expected = serde_json::json!({ "model": "host-managed", "zones": 64, "zone_bytes": 4_194_304 });
     assert_eq!((zoned(0), zoned(1)), (None, Some(expected)));
+}
+
+#[test]
+fn latencies_have_a_row_per_direction_and_fit_the_screen() {
+    let mut machine = watched(&[]);
+    let without = drawn(&machine, &state(), 80, 24);
+    machine.gaps = Some(LatencyGaps::default());
+    assert!(drawn(&machine, &state(), 80, 24).contains("\nno I/O ended\n"));
+    let times = |p50, p99| LatencyPercentiles { p50: Some(Nanos(p50)), p99: Some(Nanos(p99)), p99_9: None };
+    let read = OperationLatency { ios: 1204, queue: times(3_120, 41_000), device: times(83_100, 1_250_000) };
+    let write = OperationLatency { ios: 0, ..read };
+    machine.devices.get_mut("sda").unwrap().history.back_mut().unwrap().latency = Some(DeviceLatency { read, write });
+    machine.gaps = Some(LatencyGaps { lost: 3, left_out: 1 });
+    let rows = |width: u16| {
+        let text = drawn(&machine, &state(), width, 24);
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let at = text.lines().position(|line| line.starts_with("Latency")).unwrap();
+        assert!(text.contains("Process") && text.contains("peak"), "{text}");
+        text.lines().skip(at).take(3).map(words).collect::<Vec<_>>()
+    };
+    let head = "Latency I/Os queue p50 p99 p99.9 device p50 p99 p99.9";
+    assert_eq!(
+        rows(80),
+        [head, "! events lost 3", "sda read 1,204 3.12 µs 41 µs - 83.1 µs 1.25 ms -"].map(str::to_owned)
+    );
+    assert_eq!(rows(60)[2], "sda read 3.12 µs 41 µs 83.1 µs 1.25 ms -");
+    assert!(!without.contains("Latency"));
 }
 
 #[test]

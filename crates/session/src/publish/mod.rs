@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::output::Verbosity;
 use analysis::CHECKS;
 use forked::HelperEnd;
-use formats::ndjson::{EndedDirection, EndedJob};
+use formats::ndjson::{EndedDirection, EndedJob, IntervalLatencies};
 use measure::text::{TimeUnit, duration};
 use measure::{Direction, Nanos};
 use metrics::Metrics;
@@ -28,7 +28,7 @@ use monitor::Pace;
 use plan::Plan;
 use run::{Event, Monitoring, Observer, Request, RunOptions, Start};
 use std::path::{Path, PathBuf};
-pub use stream::MembersStream;
+pub use stream::{LineStream, MembersStream};
 use stream::{Stream, is_stdout};
 
 /// Where a command publishes what it measures, in words.
@@ -175,10 +175,15 @@ impl Publisher {
 
     /// An interval has ended.
     pub fn interval(&mut self, so_far: &Monitored, latest: &Interval) {
+        self.interval_with(so_far, latest, None);
+    }
+
+    /// The same with the times of the I/Os of its devices.
+    pub fn interval_with(&mut self, so_far: &Monitored, latest: &Interval, latencies: Option<IntervalLatencies>) {
         let from = self.run.until;
         self.run.add(latest);
         if let Some(stream) = &mut self.stream {
-            stream.interval(self.run, from, so_far, latest);
+            stream.interval(self.run, from, so_far, latest, latencies);
         }
         if let Some(metrics) = &mut self.metrics {
             metrics.interval(so_far, latest);

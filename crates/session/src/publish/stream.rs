@@ -6,10 +6,11 @@ use crate::failure::Failure;
 use crate::output::print_error;
 use crate::safe_files;
 use cluster::{MemberResult, Task};
-use formats::ndjson::{End, IntervalLine, Line, Remark, SCHEMA, Start, StartedJob};
+use formats::ndjson::{End, IntervalLatencies, IntervalLine, Line, Remark, SCHEMA, Start, StartedJob};
 use measure::{Nanos, unix_ms};
 use model::{Environment, Interval, Monitored, RunResult};
 use plan::{JobPlan, Plan, Workload};
+use serde_json::Value;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -71,9 +72,19 @@ impl Stream {
         }
     }
 
-    pub(super) fn interval(&mut self, run: RunSoFar, from: Nanos, so_far: &Monitored, latest: &Interval) {
-        let devices: Vec<&str> = so_far.devices.iter().map(|device| device.name.as_str()).collect();
-        self.interval_of(run, from, so_far.began_unix_ms, &devices, latest);
+    pub(super) fn interval(
+        &mut self,
+        run: RunSoFar,
+        from: Nanos,
+        so_far: &Monitored,
+        latest: &Interval,
+        latencies: Option<IntervalLatencies>,
+    ) {
+        let device_names = so_far.devices.iter().map(|device| device.name.as_str()).collect();
+        let unix_ms = so_far.began_unix_ms.saturating_add(latest.until.get() / 1_000_000);
+        let line = IntervalLine { run: run.number, unix_ms, from, device_names, interval: latest, latencies };
+        self.push(&Line::Interval(line));
+        self.queue.start();
     }
 
     /// The same of a run that began at this time, with the names of its devices.
@@ -87,7 +98,8 @@ impl Stream {
     ) {
         let device_names = devices.iter().map(AsRef::as_ref).collect();
         let unix_ms = began_unix_ms.saturating_add(latest.until.get() / 1_000_000);
-        self.push(&Line::Interval(IntervalLine { run: run.number, unix_ms, from, device_names, interval: latest }));
+        let line = IntervalLine { run: run.number, unix_ms, from, device_names, interval: latest, latencies: None };
+        self.push(&Line::Interval(line));
         self.queue.start();
     }
 
@@ -186,6 +198,38 @@ fn started_job(job: &JobPlan) -> StartedJob<'_> {
         direct: job.files.direct,
         block_sizes: job.load.size_ranges(),
         workload: engine.map(|engine| Workload::of(job, engine)),
+    }
+}
+
+/// The lines of a command without runs: its own JSON objects.
+pub struct LineStream(Stream);
+
+impl LineStream {
+    /// Opens the place that `given` names.
+    pub fn open(given: &str) -> Result<Self, Failure> {
+        Stream::open(given).map(LineStream)
+    }
+
+    /// The first line. Fails if nothing can be given away.
+    pub fn first(&mut self, kind: &str, parts: Value) -> Result<(), Failure> {
+        self.line(kind, parts);
+        self.0.queue.drain(Duration::ZERO);
+        self.0.queue.error().map_or(Ok(()), |error| Err(self.0.failure(&error)))
+    }
+
+    /// A line of this kind.
+    pub fn line(&mut self, kind: &str, mut parts: Value) {
+        (parts["type"], parts["run"]) = (Value::from(kind), Value::from(1));
+        if self.0.queue.lost() > 0 {
+            parts["lost_lines"] = Value::from(self.0.queue.lost());
+        }
+        self.0.queue.push(parts.to_string() + "\n");
+        self.0.queue.start();
+    }
+
+    /// Says what was lost, and fails if something could not be given away.
+    pub fn finish(self) -> Result<(), Failure> {
+        self.0.finish()
     }
 }
 
