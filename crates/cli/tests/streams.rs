@@ -2,7 +2,7 @@
 //! read.
 
 use crate::context::{self, PLUMB, place};
-use house::{Run, Words};
+use house::{LoopDevice, Run, Words};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -160,6 +160,7 @@ fn standard_output_is_for_the_lines_alone() {
         &["survey", "--stream", "-", "--json", "."],
         &["iozone", "--stream", "-", "--json", "-", "-i", "0"],
         &["watch", "--stream", "-", "--json"],
+        &["why", "--stream", "-", "--json", "--", "true"],
     ] {
         plumb(&directory, words).fails().complains("standard output is for the result already");
     }
@@ -217,6 +218,45 @@ fn watch_has_the_counters_of_the_devices() {
         assert_eq!(gains, interval["device_names"].as_array().unwrap().len());
         assert!(interval["cpu"]["idle"].is_u64(), "{interval}");
     }
+}
+
+#[test]
+fn why_has_each_second_and_the_document() {
+    let place = place();
+    let device = LoopDevice::direct(place.path(), 16 << 20).unwrap();
+    let job = "fio --name=a --ioengine=psync --rw=randread --bs=4k --direct=1 --time_based --runtime=2";
+    let job = format!("{job} --filename={}", device.path().display());
+    plumb(&place, "why --stream s.ndjson --json -o why.json --").words(PLUMB).words(&job).succeeds();
+    let all = written(&place.path().join("s.ndjson"));
+    check_schema(&all);
+    let [first, seconds @ .., answer] = &all[..] else { panic!("{all:?}") };
+    assert_eq!([&first["type"], &answer["type"]], ["recording", "answer"]);
+    assert!(seconds.len() >= 3, "{seconds:#?}");
+    let mut until = 0;
+    for second in seconds {
+        assert_eq!((&second["type"], &second["from"]), (&"second".into(), &until.into()), "{seconds:#?}");
+        until = second["until"].as_u64().unwrap();
+    }
+    let sum = |member: &str| -> u64 { seconds.iter().map(|second| second[member].as_u64().unwrap()).sum() };
+    let bytes: u64 = answer["groups"].as_array().unwrap().iter().map(|group| group["bytes"].as_u64().unwrap()).sum();
+    assert_eq!((sum("ios"), sum("bytes")), (answer["ios"].as_u64().unwrap(), bytes), "{answer:#}");
+    assert_eq!((&sum("events").into(), sum("events_lost")), (&answer["cost"]["events"], 0), "{answer:#}");
+    let device: u64 = seconds.iter().map(|second| second["parts_ns"]["device"].as_u64().unwrap()).sum();
+    assert_eq!(answer["parts_ns"]["device"], device);
+    let busy = seconds.iter().max_by_key(|second| second["ios"].as_u64()).unwrap();
+    let reads = busy["groups"].as_array().unwrap().iter().find(|group| group["direction"] == "read").unwrap();
+    assert!(reads["time_ns"]["p50"].as_u64() < reads["time_ns"]["p99"].as_u64(), "{busy:#}");
+    let mut document = answer.clone();
+    for own in ["type", "run"] {
+        document.as_object_mut().unwrap().remove(own);
+    }
+    assert_eq!(document, place.json("why.json"), "the last line is the document");
+
+    let alone = plumb(&place, "why --stream - -- echo the command").succeeds();
+    assert_eq!(lines(&alone.stdout).last().unwrap()["type"], "answer");
+    assert!(alone.stderr.contains("the command"), "standard output is for the lines: {}", alone.stderr);
+    plumb(&place, "why --stream fd:77 -- true").fails().complains("--stream fd:77");
+    plumb(&place, "why --stream s.ndjson why.parquet").fails().complains("cannot be used with");
 }
 
 #[test]

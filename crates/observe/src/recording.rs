@@ -360,6 +360,20 @@ impl Recording {
         Ok(if self.ios.len() >= MOST_IOS { Going::Full } else { going })
     }
 
+    /// The I/Os that have ended so far; more are only added.
+    pub fn ios(&self) -> &[Io] {
+        &self.ios
+    }
+
+    /// Events so far: those that were read, and those that the kernel could not keep.
+    pub fn so_far(&self) -> Cost {
+        Cost {
+            events: self.instances.iter().map(|instance| instance.events).sum(),
+            lost: self.instances.iter().map(Instance::lost).sum(),
+            ..Cost::default()
+        }
+    }
+
     fn going(&mut self) -> Going {
         let is_there = match &mut self.target {
             Target::Process(process) => process::is_running(*process),

@@ -159,6 +159,15 @@ impl Display {
         UnderWay { activity: activity(&self.phase), left, since: self.started }
     }
 
+    /// Shows this, as far as it has room.
+    pub fn say(&mut self, text: &str) {
+        if let Some(bar) = &self.bar {
+            let columns = width::of_stderr().unwrap_or(width::USUAL);
+            bar.set_message(text.chars().take(columns.saturating_sub(1)).collect::<String>());
+            bar.tick();
+        }
+    }
+
     /// Removes the bar from the terminal.
     pub fn clear(&mut self) {
         if let Some(bar) = &self.bar {

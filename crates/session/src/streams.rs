@@ -80,7 +80,7 @@ pub fn not_of_all(option: &str) -> Option<&'static str> {
     match option {
         "--no-report" => Some("only plumb survey, plumb knee and plumb capacity write a page next to their result"),
         "--stream" | "--metrics" | "--metrics-listen" | "--metrics-linger" | "--otlp" => Some(
-            "only commands that do I/O, and plumb watch, have --stream, --metrics, --metrics-listen and --otlp (cluster: --stream)",
+            "only commands that do I/O, and plumb watch, have --stream, --metrics, --metrics-listen and --otlp (cluster, why: --stream)",
         ),
         "--accept" => {
             Some("only commands that do I/O, compare and gate have --accept: it is about findings on results")

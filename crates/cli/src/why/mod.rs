@@ -9,6 +9,7 @@ mod disk;
 mod document;
 mod gains;
 mod group;
+mod live;
 mod page;
 mod sentences;
 mod shown;
@@ -21,9 +22,11 @@ use crate::output::Output;
 use crate::safe_files::{self, AtomicFile, Durability};
 use crate::streams::{OutputArgs, is_stdout};
 use answer::Answer;
+use live::Live;
 use measure::Nanos;
 use observe::{Going, Recording};
 use session::layers::{self, Recorded};
+use session::publish::{MembersStream, PublishArgs};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -46,6 +49,7 @@ Examples:
   plumb why --record slow.parquet --pid 4711
   plumb why slow.parquet               the recording again, on any machine
   plumb why slow.parquet -o page.html  as a page with pictures; .pdf, too
+  plumb why --stream - --pid 4711      lines of JSON while it records
 
 Ctrl-C ends the recording, and what was recorded is shown.
 More: docs/why.md
@@ -76,6 +80,9 @@ pub(crate) struct WhyArgs {
     /// Recording that --record wrote
     #[arg(value_name = "FILE", conflicts_with = "command")]
     file: Option<PathBuf>,
+    /// Write a line of JSON per second while it records, then the document, to a file, to - (standard output) or to the descriptor N
+    #[arg(long, value_name = "FILE|-|fd:N", conflicts_with = "file")]
+    stream: Option<String>,
     /// Command to start and record
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -90,6 +97,8 @@ const STEP: Duration = Duration::from_millis(20);
 
 /// Records, or reads a recording, and shows.
 pub(crate) fn run(args: &WhyArgs) -> Result<u8, Failure> {
+    // It may be a descriptor of the caller.
+    let live = Live::open(args)?;
     let mut shown = Shown::open(args)?;
     if let Some(file) = &args.file {
         shown.show(&read(file)?, args)?;
@@ -97,13 +106,20 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8, Failure> {
     }
     let record = args.record.as_deref().map(place_of_record).transpose()?;
     let signals = Watch::begin()?;
-    let is_to_stdout = matches!(&shown, Shown::Text(out) if out.is_stdout());
-    let answer = recorded(args, &signals, is_to_stdout)?;
+    let is_document = args.written.streams.json && matches!(&shown, Shown::Text(out) if out.is_stdout());
+    let answer = recorded(args, &signals, is_document || args.streams_to_stdout(), live)?;
     // What was recorded is shown, also if there is no room for the file.
     let kept = record.map_or(Ok(()), |file| keep(file, &answer, args.anonymise));
     shown.show(&answer, args)?;
     kept?;
     Ok(signals.caught().map_or(0, signal_status))
+}
+
+impl WhyArgs {
+    /// True if standard output is for the lines of `--stream`.
+    fn streams_to_stdout(&self) -> bool {
+        MembersStream::prints(self.stream.as_deref())
+    }
 }
 
 /// Where the answer goes.
@@ -120,6 +136,11 @@ impl<'args> Shown<'args> {
                 Err(Failure::at(path, "is a page; --json writes to another file"))
             }
             Some(path) => crate::pages::check_to_mail(path).map(|()| Shown::Page(path)),
+            None if args.streams_to_stdout() && args.written.output.as_deref().is_none_or(is_stdout) => {
+                let publish = PublishArgs { stream: args.stream.clone(), ..PublishArgs::default() };
+                publish.check_stdout(args.written.streams.json.then_some("--json"))?;
+                Ok(Shown::Text(Output::nowhere()))
+            }
             None => Ok(Shown::Text(args.written.open()?)),
         }
     }
@@ -164,17 +185,20 @@ fn read(path: &Path) -> Result<Answer, Failure> {
     Err(Failure::at(path, "is not read by this build"))
 }
 
-fn recorded(args: &WhyArgs, signals: &Watch, is_to_stdout: bool) -> Result<Answer, Failure> {
-    let mut recording = begin(args, args.written.streams.json && is_to_stdout)?;
+fn recorded(args: &WhyArgs, signals: &Watch, is_for_programs: bool, mut live: Live) -> Result<Answer, Failure> {
+    let mut recording = begin(args, is_for_programs)?;
     let target = target(args);
     let limit = args.command.is_empty().then_some(args.limit.unwrap_or(USUAL));
     if let Some(limit) = limit {
         let time = measure::text::time(limit.as_f64());
         args.written.streams.verbosity().remark(&format!("plumb: why: recording {target} for {time}; Ctrl-C ends it"));
     }
+    live.begin(&target, limit)?;
     let begun = Instant::now();
     let is_full = loop {
-        match recording.step()? {
+        let going = recording.step()?;
+        live.step(&recording);
+        match going {
             Going::On if signals.caught().is_some() => break false,
             Going::On if limit.is_some_and(|limit| begun.elapsed() >= Duration::from_nanos(limit.0)) => break false,
             Going::On => std::thread::sleep(STEP),
@@ -194,7 +218,9 @@ fn recorded(args: &WhyArgs, signals: &Watch, is_to_stdout: bool) -> Result<Answe
     };
     #[cfg(feature = "store")]
     let recorded = Recorded { disks: stored::of_store(&recorded), ..recorded };
-    Ok(Answer::of(recorded))
+    let answer = Answer::of(recorded);
+    live.end(&answer)?;
+    Ok(answer)
 }
 
 fn begin(args: &WhyArgs, is_document_on_stdout: bool) -> Result<Recording, Failure> {
