@@ -36,7 +36,8 @@ fn largest(sum: &Value) -> &str {
 /// Instances of tracefs that a process made.
 fn instances(process: u32) -> Vec<PathBuf> {
     let places = ["/sys/kernel/tracing/instances", "/sys/kernel/debug/tracing/instances"];
-    let entries = places.iter().filter_map(|place| std::fs::read_dir(place).ok()).flatten().flatten();
+    // Both are the same file system where debugfs is mounted, too.
+    let entries = places.iter().find_map(|place| std::fs::read_dir(place).ok()).into_iter().flatten().flatten();
     let begin = format!("plumb.{process}.");
     entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&begin)).map(|entry| entry.path()).collect()
 }
