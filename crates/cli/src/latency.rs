@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use measure::{float, text};
 use observe::{Latencies, LatencyInterval};
+use session::layers;
 
 /// A recording that goes on while devices are shown.
 #[derive(Debug)]
@@ -38,9 +39,10 @@ impl Latency {
         let cost = self.recording.cost();
         let share = cost.processor.as_f64() / cost.time.as_f64().max(1.0);
         format!(
-            "plumb used {} of a processor for {} events, {} lost",
+            "plumb used {} of a processor for {} events{}, {} lost",
             text::percent(share),
             text::grouped(float(cost.events)),
+            layers::way(&layers::cost(&cost)),
             text::grouped(float(cost.lost))
         )
     }

@@ -276,6 +276,118 @@ fn an_interrupt_ends_the_recording_with_what_it_has() {
     reader.end();
 }
 
+/// The I/Os on the job's file, in some order: call, offset, bytes and failure of each.
+fn ios_of(place: &Place, file: &str) -> Vec<[String; 4]> {
+    let [paths, calls, offsets, bytes, failed] =
+        ["path", "call", "offset_bytes", "bytes", "failed"].map(|name| column(place, file, name));
+    // Requests of libaio have no descriptor.
+    let rows = (0..paths.len()).filter(|row| paths[*row].ends_with("/data") || calls[*row] == "io_submit");
+    let mut ios: Vec<[String; 4]> =
+        rows.map(|row| [&calls, &offsets, &bytes, &failed].map(|cells| cells[row].clone())).collect();
+    ios.sort();
+    ios
+}
+
+#[test]
+fn both_ways_of_reading_events_have_the_same_ios() {
+    let place = place();
+    plumb(&place, READS).succeeds();
+    for words in [
+        "--ioengine=psync --rw=randrw --bs=4k --direct=1 --fsync=8",
+        "--ioengine=psync --rw=randrw --bs=4k --fdatasync=8",
+        "--ioengine=pvsync2 --rw=write --bs=16k --numjobs=3 --thread --startdelay=200ms",
+        "--ioengine=psync --rw=read --bs=16k --numjobs=3 --startdelay=200ms",
+        "--ioengine=io_uring --rw=randread --bs=8k --direct=1 --iodepth=8",
+        "--ioengine=libaio --rw=randwrite --bs=8k --direct=1 --iodepth=8",
+    ] {
+        let job = "fio --name=a --size=4m --number_ios=300 --filename=data --thinktime=100ms --thinktime_blocks=100";
+        let ios = ["bpf", "tracefs"].map(|way| {
+            let why = plumb(&place, format!("why --quiet --events {way} --record {way} --")).words(PLUMB);
+            why.words(format!("{job} {words}")).succeeds();
+            ios_of(&place, way)
+        });
+        assert!(ios[0].len() >= 290, "{words}: {}", ios[0].len());
+        assert_eq!(ios[0], ios[1], "{words}");
+    }
+}
+
+/// Offsets and times of reads in the order of their begins: the whole, and the device's part, in nanoseconds.
+fn reads_in_order(place: &Place, file: &str) -> Vec<(String, i64, i64)> {
+    let [calls, begins, offsets, times, device] =
+        ["call", "begin_ns", "offset_bytes", "time_ns", "device_ns"].map(|name| column(place, file, name));
+    let number = |cell: &String| cell.parse::<i64>().unwrap();
+    let mut rows: Vec<usize> = (0..calls.len()).filter(|row| calls[*row] == "pread64").collect();
+    rows.sort_by_key(|row| number(&begins[*row]));
+    rows.iter().map(|row| (offsets[*row].clone(), number(&times[*row]), number(&device[*row]))).collect()
+}
+
+#[test]
+fn the_same_io_has_the_same_parts_by_both_ways() {
+    let place = place();
+    plumb(&place, READS).succeeds();
+    let job = "--direct=1 --rate_iops=500 --time_based --runtime=60 --number_ios=0";
+    let reader = plumb(&place, format!("{READS} --thread {job}")).start();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let record = |way: &str| {
+        let words = format!("why --quiet --for 2s --events {way} --record {way} --pid {}", reader.id());
+        plumb(&place, words).start()
+    };
+    let recordings = ["bpf", "tracefs"].map(record);
+    for recording in recordings {
+        recording.end().exits(0);
+    }
+    reader.signal(Signal::KILL);
+    let [bpf, tracefs] = ["bpf", "tracefs"].map(|way| reads_in_order(&place, way));
+    // Where the one that began later begins in the other.
+    let begins = |one: &[(String, i64, i64)], at: usize| {
+        (0..8).all(|step| tracefs.get(at + step).is_some_and(|read| read.0 == one[step].0))
+    };
+    let place_of = |from: usize| (0..tracefs.len()).find(|at| begins(&bpf[from..], *at));
+    let (from, at) =
+        (0..bpf.len() - 8).find_map(|from| Some((from, place_of(from)?))).expect("both see the same reads");
+    let pairs: Vec<_> = bpf[from..].iter().zip(&tracefs[at..]).collect();
+    assert!(pairs.len() > 500 && pairs.iter().all(|(one, other)| one.0 == other.0), "{}", pairs.len());
+    // The events of a moment are taken one after the other: 3 us, and more if an interrupt is between them.
+    let apart = |pair: &&(&(String, i64, i64), &(String, i64, i64))| {
+        (pair.0.1 - pair.1.1).abs() > 20_000 || (pair.0.2 - pair.1.2).abs() > 20_000
+    };
+    let count = pairs.iter().filter(apart).count();
+    assert!(count * 20 < pairs.len(), "{count} of {} are more than 20 us apart: {pairs:?}", pairs.len());
+}
+
+#[test]
+fn the_way_of_reading_events_is_said_and_may_be_another() {
+    let place = place();
+    let cost = |words: &str| plumb(&place, format!("why --json --events {words} -- true")).json()["cost"].clone();
+    for way in ["bpf", "tracefs"] {
+        let cost = cost(way);
+        assert_eq!((&cost["events_by"], cost.get("not_by_bpf")), (&way.into(), None), "{cost:#}");
+    }
+    let without = "setpriv --bounding-set -sys_admin,-bpf,-perfmon";
+    let fallen_back = plumb(&place, "why --events auto -- true").under(without).succeeds();
+    let why = "by tracefs (no BPF: bpf(BPF_MAP_CREATE): Operation not permitted";
+    assert!(fallen_back.stdout.contains(why), "{fallen_back}");
+    let refused = plumb(&place, "why --events bpf -- true").under(without).fails();
+    refused.complains("--events bpf: bpf(BPF_MAP_CREATE): Operation not permitted");
+    plumb(&place, "why --events perf -- true").fails().complains("the ways are bpf, tracefs and auto");
+}
+
+#[test]
+fn a_recording_by_bpf_leaves_nothing_when_it_is_killed() {
+    let place = place();
+    let mut recording = plumb(&place, format!("why --for 60s --events bpf --pid {}", std::process::id())).start();
+    recording.line_with("recording");
+    let killed = recording.id();
+    let descriptors = std::fs::read_dir(format!("/proc/{killed}/fdinfo")).unwrap().flatten();
+    let texts = descriptors.filter_map(|entry| std::fs::read_to_string(entry.path()).ok());
+    let programs = texts.filter(|text| text.contains("prog_id:")).count();
+    assert!(programs > 20 && instances(killed).is_empty(), "{programs}");
+    recording.signal(Signal::KILL);
+    recording.end();
+    // Programs are descriptors, which ended with it.
+    assert!(instances(killed).is_empty() && !Path::new(&format!("/proc/{killed}")).exists());
+}
+
 #[test]
 fn a_killed_recording_is_removed_by_the_next() {
     let place = place();

@@ -60,6 +60,12 @@ pub struct RecordingCost {
     pub unrecorded: Nanos,
     /// Calls that are left out because of lost events.
     pub broken_calls: u64,
+    /// Way by which the events were read: `bpf` or `tracefs`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events_by: Option<String>,
+    /// Why that was not BPF.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_by_bpf: Option<String>,
 }
 
 /// I/Os that do the same.

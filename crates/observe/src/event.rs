@@ -102,7 +102,8 @@ pub(crate) struct Event {
     pub(crate) cpu: u32,
     /// Thread that ran there; during an interrupt, the one that was interrupted.
     pub(crate) thread: Thread,
-    pub(crate) in_interrupt: bool,
+    /// Where it ran: an interrupt has another number than the thread that it interrupts.
+    pub(crate) context: u64,
     pub(crate) what: What,
 }
 
@@ -143,7 +144,7 @@ enum Form {
 }
 
 /// Flags of an entry of io_uring that link the next to it: IOSQE_IO_LINK, IOSQE_IO_HARDLINK.
-const LINKS: u64 = 0x04 | 0x08;
+pub(crate) const LINKS: u64 = 0x04 | 0x08;
 
 /// Where an event belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -326,18 +327,18 @@ impl Layout {
             }
             Form::Plain(what) => *what,
         };
-        let in_interrupt = self.flags.unsigned(bytes)? & IN_INTERRUPT != 0;
-        Some(Event { time: record.time, cpu, thread: thread(self.thread)?, in_interrupt, what })
+        let context = u64::from(self.flags.unsigned(bytes)? & IN_INTERRUPT != 0);
+        Some(Event { time: record.time, cpu, thread: thread(self.thread)?, context, what })
     }
 }
 
-fn low_half(word: i64) -> i32 {
+pub(crate) fn low_half(word: i64) -> i32 {
     let [a, b, c, d, ..] = word.to_le_bytes();
     i32::from_le_bytes([a, b, c, d])
 }
 
 /// A device number as tracepoints have it.
-fn device(word: u64) -> DeviceNumber {
+pub(crate) fn device(word: u64) -> DeviceNumber {
     let part = |word: u64| u32::try_from(word).unwrap_or(u32::MAX);
     DeviceNumber { major: part(word >> 20), minor: part(word & 0xf_ffff) }
 }

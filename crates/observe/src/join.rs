@@ -120,7 +120,7 @@ const SLEEPS_OF_FAULT: usize = 8;
 #[derive(Debug)]
 struct Completed {
     during: Thread,
-    in_interrupt: bool,
+    context: u64,
     track: Arc<Track>,
 }
 
@@ -378,8 +378,8 @@ impl Joiner {
                 None => self.requests.finished_loose(&track),
             }
         }
-        let Event { cpu, thread, in_interrupt, .. } = *event;
-        self.completed.insert(cpu, Completed { during: thread, in_interrupt, track });
+        let Event { cpu, thread, context, .. } = *event;
+        self.completed.insert(cpu, Completed { during: thread, context, track });
     }
 
     fn switch(&mut self, from: Thread, is_runnable: bool, to: Thread, at: Nanos) {
@@ -413,7 +413,7 @@ impl Joiner {
 
     fn waking(&mut self, thread: Thread, event: &Event) {
         let is_by = |done: &&Completed| {
-            let is_same = done.during == event.thread && done.in_interrupt == event.in_interrupt;
+            let is_same = done.during == event.thread && done.context == event.context;
             is_same && event.time.saturating_sub(done.track.done) <= DIRECTLY
         };
         let why = match self.completed.get(&event.cpu).filter(is_by) {
@@ -488,7 +488,8 @@ impl Joiner {
 }
 
 /// The call of io_uring that hands over requests.
-static RING: Call = Call { name: "io_uring_enter", does: Does::Ring, descriptor: "", offset: "" };
+static RING: Call =
+    Call { name: "io_uring_enter", number: libc::SYS_io_uring_enter, does: Does::Ring, descriptor: "", offset: "" };
 
 /// The I/O that a call was, without what only its result says.
 fn io_of(open: &Open, thread: Thread, end: Nanos, direction: Direction) -> Io {

@@ -23,7 +23,7 @@ fn ahead(sector: u64, sectors: u64) -> Span {
 }
 
 fn at(time: u64, thread: Thread, what: What) -> Event {
-    Event { time: Nanos(time), cpu: 0, thread, in_interrupt: false, what }
+    Event { time: Nanos(time), cpu: 0, thread, context: 0, what }
 }
 
 fn enter(time: u64, thread: Thread, name: &str) -> Event {
@@ -372,7 +372,7 @@ fn an_io_that_is_not_issued_waits_with_its_thread() {
 
 #[test]
 fn a_thread_that_was_interrupted_is_not_the_interrupt() {
-    let complete = Event { in_interrupt: true, ..at(20, OTHER, What::Complete(span(0, 8))) };
+    let complete = Event { context: 1, ..at(20, OTHER, What::Complete(span(0, 8))) };
     let parts = only(&[
         enter(0, READER, "read"),
         sleep(1, READER),
@@ -520,6 +520,19 @@ fn a_request_that_others_queue_is_followed() {
     assert_eq!(of(23, RING_WORKER, Op::Read), [file, (Part::Wait, 70)], "reads are not of a write");
     assert_eq!(of(3, RING_WORKER, Op::Write), [file, (Part::Wait, 29), (Part::Device, 41)]);
     assert_eq!(of(22, NAMED, Op::Read), [file, (Part::Wait, 70)], "those of another program");
+}
+
+#[test]
+fn a_worker_may_be_faster_than_the_thread_that_handed_over() {
+    let events = in_order(&[
+        &[enter(0, READER, "io_uring_enter"), submit(1, 70, 22)],
+        &device(10, OTHER, RING_WORKER, span(0, 8)),
+        &[complete(55, 70, 4096), exit(60, READER, "io_uring_enter", 1)],
+    ]);
+    let joiner = joined(&events);
+    let [io] = &joiner.done[..] else { panic!("{:?}", joiner.done) };
+    let expected = [(Part::FileSystem, 9), (Part::Device, 40), (Part::WakingUp, 5), (Part::CopyAndReturn, 5)];
+    assert_eq!((shown(io), io.is_of_storage), (expected.to_vec(), true));
 }
 
 #[test]

@@ -5,9 +5,9 @@
 use crate::ObserveError;
 use crate::block::{Block, Ended};
 use crate::event::{Event, Name, Op, What};
+use crate::events::{Events, Way};
 use crate::process::{self, now};
-use crate::recording::{Cost, SLACK, with_below};
-use crate::tracefs::{Instance, Tracefs};
+use crate::recording::{Cost, with_below};
 use measure::{Histogram, Nanos};
 use model::{DeviceLatency, LatencyPercentiles, OperationLatency};
 use rustc_hash::FxHashMap;
@@ -141,7 +141,7 @@ impl LatencyInterval {
 /// The events with their reader.
 #[derive(Debug)]
 struct Live {
-    instance: Instance,
+    events: Events,
     waiting: Vec<Event>,
     devices: Devices,
     lost: u64,
@@ -151,9 +151,9 @@ struct Live {
 impl Live {
     fn step(&mut self) -> Result<(), ObserveError> {
         let time = now();
-        self.instance.read(&mut self.waiting)?;
+        let complete = self.events.read(&mut self.waiting)?;
         self.waiting.sort_by_key(|event| event.time);
-        let ready = self.waiting.partition_point(|event| event.time < time.saturating_sub(SLACK));
+        let ready = self.waiting.partition_point(|event| event.time < complete);
         for event in self.waiting.drain(..ready) {
             self.devices.take(&event);
         }
@@ -179,11 +179,9 @@ impl Latencies {
     /// # Errors
     /// The kernel gives no events.
     pub fn prepare() -> Result<Self, ObserveError> {
-        let tracefs = Tracefs::find()?;
-        tracefs.remove_orphans();
-        let instance = Instance::make(&tracefs, "latency")?;
+        let events = Events::of_block(Some(Way::Tracefs), "latency")?;
         let devices = Devices::new(process::wholes());
-        let live = Arc::new(Mutex::new(Live { instance, waiting: Vec::new(), devices, lost: 0, failed: None }));
+        let live = Arc::new(Mutex::new(Live { events, waiting: Vec::new(), devices, lost: 0, failed: None }));
         let is_over = Arc::new(AtomicBool::new(false));
         let (reading, is_over_there) = (Arc::clone(&live), Arc::clone(&is_over));
         let reader = std::thread::spawn(move || {
@@ -215,7 +213,7 @@ impl Latencies {
         let followed: Vec<DeviceNumber> = self.followed.iter().copied().collect();
         let mut live = locked(&self.live);
         live.devices.block.wholes = process::wholes();
-        live.instance.enable_block(if names.is_empty() { &[] } else { &followed })
+        live.events.record_devices(if names.is_empty() { &[] } else { &followed })
     }
 
     /// Latencies of the I/Os that ended since this was called last.
@@ -228,7 +226,7 @@ impl Latencies {
             return Err(error);
         }
         live.step()?;
-        let lost = live.instance.lost();
+        let lost = live.events.lost();
         let before = std::mem::replace(&mut live.lost, lost);
         let forgotten = std::mem::take(&mut live.devices.forgotten);
         Ok(LatencyInterval { devices: live.devices.latencies(), lost: lost.saturating_sub(before), forgotten })
@@ -240,8 +238,10 @@ impl Latencies {
         Cost {
             time: now().saturating_sub(self.begun),
             processor: Nanos(processor_time().saturating_sub(self.used)),
-            events: live.instance.events,
+            events: live.events.count(),
             lost: live.lost,
+            way: Some(live.events.way()),
+            why_not_bpf: live.events.why_not.clone(),
             ..Cost::default()
         }
     }
@@ -286,7 +286,7 @@ mod tests {
 
     fn taken(devices: &mut Devices, events: &[(u64, What)]) {
         for (time, what) in events {
-            let event = Event { time: Nanos(*time), cpu: 0, thread: Thread(7), in_interrupt: false, what: *what };
+            let event = Event { time: Nanos(*time), cpu: 0, thread: Thread(7), context: 0, what: *what };
             devices.take(&event);
         }
     }

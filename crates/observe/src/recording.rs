@@ -1,13 +1,13 @@
-//! A recording: two instances of tracefs, one of the watched threads and one of the block layer, read into I/Os.
+//! A recording: events of the watched threads and of the block layer, read into I/Os.
 
 use crate::ObserveError;
 use crate::block::DeviceBusy;
 use crate::calls::{Call, Does};
-use crate::event::{Event, PAGE_CACHE, Thread, What};
+use crate::event::{Event, Thread, What};
+use crate::events::{Events, Way};
 use crate::io::{Direction, Io, Part, Reach};
 use crate::join::{Counts, Joiner, Scope, Stream};
 use crate::process::{self, Behind, OpenFile, now};
-use crate::tracefs::{Instance, Tracefs};
 use measure::Nanos;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::HashMap;
@@ -19,8 +19,6 @@ use sys::devices::identity::{BlockDevice, DeviceNumber};
 use sys::processes::cgroup::{Groups, IoLimit, PageCache};
 use sys::processes::{placement, usage};
 
-/// Events that are younger may have company that is not readable yet.
-pub(crate) const SLACK: Nanos = Nanos(5_000_000);
 /// I/Os that are kept; a recording ends there.
 const MOST_IOS: usize = 1_000_000;
 
@@ -50,6 +48,10 @@ pub struct Cost {
     pub unrecorded: Nanos,
     /// Calls that are left out because of lost events.
     pub broken: u64,
+    /// The way by which the events were read; `None` if that is not known.
+    pub way: Option<Way>,
+    /// Why BPF was not that way.
+    pub why_not_bpf: Option<String>,
 }
 
 /// A finished recording.
@@ -140,7 +142,7 @@ struct Descriptor {
 /// A recording in progress.
 #[derive(Debug)]
 pub struct Recording {
-    instances: Vec<Instance>,
+    events: Events,
     target: Target,
     joiner: Joiner,
     /// Events that are too young.
@@ -169,11 +171,9 @@ impl Recording {
     /// # Errors
     /// The kernel gives no events.
     pub fn of_started() -> Result<Self, ObserveError> {
-        let mut recording = Self::begin(Scope::Calls, &[])?;
+        let mut recording = Self::of_calls(Some(Way::Tracefs))?;
         let own = Thread(i32::try_from(placement::thread_id()).unwrap_or(0));
-        for instance in &recording.instances {
-            instance.stop()?;
-        }
+        recording.events.stop()?;
         recording.target = Target::Started;
         recording.starter = Some(own);
         Ok(recording)
@@ -191,7 +191,7 @@ impl Recording {
     pub fn go_on(&mut self) -> Result<Nanos, ObserveError> {
         self.follow_started()?;
         (self.begun, self.used) = (now(), usage::thread_cpu_ns());
-        self.instances.iter_mut().try_for_each(Instance::go_on)?;
+        self.events.go_on()?;
         Ok(self.begun)
     }
 
@@ -202,7 +202,7 @@ impl Recording {
         if self.followed.is_empty() || others(process::threads(own)).any(|one| !self.followed.contains(&one)) {
             self.followed = others(process::family(own)).collect();
             let followed: Vec<Thread> = self.followed.iter().copied().collect();
-            self.instances[0].follow(&followed)?;
+            self.events.follow(&followed)?;
         }
         Ok(())
     }
@@ -211,23 +211,23 @@ impl Recording {
     ///
     /// # Errors
     /// There is no such process, or the kernel gives no events.
-    pub fn of_process(number: u32) -> Result<Self, ObserveError> {
+    pub fn of_process(number: u32, way: Option<Way>) -> Result<Self, ObserveError> {
         if !Path::new(&format!("/proc/{number}")).exists() {
             return Err(ObserveError::NoTarget(format!("there is no process {number}")));
         }
         let process = process::of_thread(Thread(i32::try_from(number).unwrap_or(0))).unwrap_or(number);
-        Self::of_threads(Target::Process(process), || process::family(process))
+        Self::of_threads(Target::Process(process), way, || process::family(process))
     }
 
     /// Records the processes of a control group and of those below it, by its directory.
     ///
     /// # Errors
     /// It has no processes, or the kernel gives no events.
-    pub fn of_group(directory: &Path) -> Result<Self, ObserveError> {
+    pub fn of_group(directory: &Path, way: Option<Way>) -> Result<Self, ObserveError> {
         if processes_of(directory).is_empty() {
             return Err(ObserveError::NoTarget(format!("{}: there is no process in it", directory.display())));
         }
-        Self::of_threads(Target::Group(directory.to_owned()), || {
+        Self::of_threads(Target::Group(directory.to_owned()), way, || {
             processes_of(directory).into_iter().flat_map(process::family).collect()
         })
     }
@@ -236,14 +236,14 @@ impl Recording {
     ///
     /// # Errors
     /// It cannot be started, or the kernel gives no events.
-    pub fn of_command(mut command: Command) -> Result<Self, ObserveError> {
-        let mut recording = Self::begin(Scope::Calls, &[])?;
-        let calls = &recording.instances[0];
+    pub fn of_command(mut command: Command, way: Option<Way>) -> Result<Self, ObserveError> {
+        let mut recording = Self::of_calls(way)?;
+        let events = &mut recording.events;
         // What this thread starts is recorded from its first call on; the thread itself ends.
         let started = std::thread::scope(|scope| {
             let starter = scope.spawn(|| {
                 let own = Thread(i32::try_from(placement::thread_id()).unwrap_or(0));
-                calls.follow(&[own])?;
+                events.follow(&[own])?;
                 let program = command.get_program().to_owned();
                 let child = command.spawn().map_err(|error| ObserveError::file(Path::new(&program), error))?;
                 Ok::<Started, ObserveError>(Started { child, starter: own })
@@ -259,7 +259,7 @@ impl Recording {
     ///
     /// # Errors
     /// It is not a block device, or the kernel gives no events.
-    pub fn of_device(name: &Path) -> Result<Self, ObserveError> {
+    pub fn of_device(name: &Path, way: Option<Way>) -> Result<Self, ObserveError> {
         let root = Path::new("/");
         let shown = name.display();
         let none =
@@ -278,12 +278,14 @@ impl Recording {
         let device = device.ok_or_else(none)?;
         let own: FxHashSet<DeviceNumber> =
             [&device].into_iter().chain(&device.partitions()).filter_map(BlockDevice::number).collect();
-        Self::begin(Scope::Devices(own), &with_below(device))
+        let mut events = Events::of_block(way, "block")?;
+        events.record_devices(&with_below(device))?;
+        Ok(Self::begin(Scope::Devices(own), events))
     }
 
     /// Records these threads, but those of this process: to read events makes events, too.
-    fn of_threads(target: Target, threads: impl Fn() -> Vec<Thread>) -> Result<Self, ObserveError> {
-        let mut recording = Self::begin(Scope::Calls, &[])?;
+    fn of_threads(target: Target, way: Option<Way>, threads: impl Fn() -> Vec<Thread>) -> Result<Self, ObserveError> {
+        let mut recording = Self::of_calls(way)?;
         // Those that were started while they were listed.
         let mut known = Vec::new();
         loop {
@@ -297,7 +299,7 @@ impl Recording {
             if now == known {
                 break;
             }
-            recording.instances[0].follow(&now)?;
+            recording.events.follow(&now)?;
             known = now;
         }
         let of_target = |number| Groups::of_thread(Path::new("/"), number).ok();
@@ -306,27 +308,15 @@ impl Recording {
         Ok(recording)
     }
 
-    fn begin(scope: Scope, devices: &[DeviceNumber]) -> Result<Self, ObserveError> {
-        let tracefs = Tracefs::find()?;
-        tracefs.remove_orphans();
-        let mut instances = Vec::new();
-        if matches!(scope, Scope::Calls) {
-            let mut calls = Instance::make(&tracefs, "calls")?;
-            // Until the target is known, nothing is recorded.
-            calls.stop()?;
-            calls.enable_calls()?;
-            instances.push(calls);
-        }
-        let mut block = Instance::make(&tracefs, "block")?;
-        block.enable_block(devices)?;
-        if matches!(scope, Scope::Calls) {
-            block.enable_rings()?;
-        }
-        instances.push(block);
+    fn of_calls(way: Option<Way>) -> Result<Self, ObserveError> {
+        Ok(Self::begin(Scope::Calls, Events::of_calls(way)?))
+    }
+
+    fn begin(scope: Scope, events: Events) -> Self {
         let wholes = process::wholes();
-        let lacks_cache = instances.iter().any(|instance| instance.missing.iter().any(|name| name == PAGE_CACHE));
-        Ok(Recording {
-            instances,
+        Recording {
+            sees_cache: events.sees_cache(),
+            events,
             target: Target::Device,
             joiner: Joiner::new(scope, wholes.clone()),
             waiting: Vec::new(),
@@ -335,13 +325,12 @@ impl Recording {
             ios: Vec::new(),
             unknown: 0,
             groups: Groups::own(Path::new("/")).unwrap_or_default(),
-            sees_cache: !lacks_cache,
             held_by: Vec::new(),
             begun: now(),
             used: usage::thread_cpu_ns(),
             starter: None,
             followed: FxHashSet::default(),
-        })
+        }
     }
 
     /// Takes the events that there are.
@@ -353,9 +342,10 @@ impl Recording {
         if matches!(self.target, Target::Started) {
             self.follow_started()?;
         }
-        let before = now();
-        self.read()?;
-        self.join(before.saturating_sub(SLACK));
+        let (before, known) = (now(), self.waiting.len());
+        let complete = self.events.read(&mut self.waiting)?;
+        self.sort(known);
+        self.join(complete);
         self.joiner.forget(before);
         Ok(if self.ios.len() >= MOST_IOS { Going::Full } else { going })
     }
@@ -367,11 +357,7 @@ impl Recording {
 
     /// Events so far: those that were read, and those that the kernel could not keep.
     pub fn so_far(&self) -> Cost {
-        Cost {
-            events: self.instances.iter().map(|instance| instance.events).sum(),
-            lost: self.instances.iter().map(Instance::lost).sum(),
-            ..Cost::default()
-        }
+        Cost { events: self.events.count(), lost: self.events.lost(), ..Cost::default() }
     }
 
     fn going(&mut self) -> Going {
@@ -384,11 +370,8 @@ impl Recording {
         if is_there { Going::On } else { Going::Ended }
     }
 
-    fn read(&mut self) -> Result<(), ObserveError> {
-        let known = self.waiting.len();
-        for instance in &mut self.instances {
-            instance.read(&mut self.waiting)?;
-        }
+    /// Puts new events among those that wait.
+    fn sort(&mut self, known: usize) {
         // Those of the starter are not joined.
         for event in self.waiting[known..].iter().filter(|event| Some(event.thread) != self.starter) {
             if let What::Enter { call: Call { does: Does::Close, .. }, descriptor: Some(descriptor), .. } = event.what {
@@ -397,7 +380,6 @@ impl Recording {
         }
         // Events of one time and processor keep their order.
         self.waiting.sort_by_key(|event| event.time);
-        Ok(())
     }
 
     fn join(&mut self, until: Nanos) {
@@ -406,7 +388,7 @@ impl Recording {
         for event in events {
             let is_watched = match event.what {
                 What::RingSubmit { .. } => {
-                    self.joiner.knows(event.thread) || self.facts.serves(event.thread, &self.instances[0])
+                    self.joiner.knows(event.thread) || self.facts.serves(event.thread, &self.events)
                 }
                 // Its other events are of those that it wakes and that follow it on a processor.
                 What::Enter { .. } | What::Exit { .. } | What::Fault => Some(event.thread) != self.starter,
@@ -438,7 +420,7 @@ impl Recording {
                 _ if io.is_of_storage => {}
                 Kind::Other => return,
                 // A read of a file would have asked the page cache, and been seen.
-                Kind::Gone if io.direction == Direction::Read && self.sees_cache => return,
+                Kind::Gone if io.direction == Direction::Read && io.descriptor.is_some() && self.sees_cache => return,
                 Kind::Gone => {
                     self.unknown += 1;
                     return;
@@ -474,14 +456,13 @@ impl Recording {
     /// The last events cannot be read.
     pub fn end(mut self) -> Result<Seen, ObserveError> {
         let end = now();
-        for instance in &self.instances {
-            instance.stop()?;
-        }
-        self.read()?;
+        self.events.stop()?;
+        let known = self.waiting.len();
+        self.events.read_rest(&mut self.waiting)?;
+        self.sort(known);
         self.join(Nanos::MAX);
         self.joiner.end();
         self.settle_all();
-        let lost = self.instances.iter().map(Instance::lost).sum();
         let open = self.joiner.open_calls();
         let open_calls = open.into_iter().filter(|open| self.facts.behind(*open).kind != Kind::Other).count() as u64;
         let open_calls = open_calls + self.joiner.requests.count();
@@ -493,10 +474,12 @@ impl Recording {
         let cost = Cost {
             time: end.saturating_sub(self.begun),
             processor: Nanos(usage::thread_cpu_ns().saturating_sub(self.used)),
-            events: self.instances.iter().map(|instance| instance.events).sum(),
-            lost,
-            unrecorded: self.instances.iter().map(|instance| instance.unrecorded).max().unwrap_or(Nanos::ZERO),
+            events: self.events.count(),
+            lost: self.events.lost(),
+            unrecorded: self.events.unrecorded(),
             broken,
+            way: Some(self.events.way()),
+            why_not_bpf: self.events.why_not.take(),
         };
         Ok(Seen {
             ios: self.ios,
@@ -507,7 +490,7 @@ impl Recording {
             unknown: self.unknown,
             ended_before: self.joiner.requests.ended_before,
             unclear: self.joiner.requests.unclear,
-            missing: self.instances.iter_mut().flat_map(|instance| std::mem::take(&mut instance.missing)).collect(),
+            missing: self.events.missing(),
             limits: self.held_by,
             busy: self.joiner.busy(end),
             cache: self.groups.page_cache(Path::new("/")),
@@ -531,9 +514,10 @@ impl Facts {
     }
 
     /// True if a thread of the kernel takes requests from a ring of a process that is recorded.
-    fn serves(&mut self, thread: Thread, calls: &Instance) -> bool {
-        let process = self.process(thread);
-        *self.pollers.entry(thread).or_insert_with(|| process.is_some_and(|process| calls.follows(process)))
+    fn serves(&mut self, thread: Thread, events: &Events) -> bool {
+        let process = self.process(thread).and_then(|process| i32::try_from(process).ok());
+        let is_followed = || process.is_some_and(|process| events.follows(Thread(process)));
+        *self.pollers.entry(thread).or_insert_with(is_followed)
     }
 
     fn behind(&mut self, stream: Stream) -> Looked {

@@ -273,15 +273,16 @@ impl Requests {
         let Some(thread) = self.open.get(&number).map(|request| request.thread) else { return };
         let is_at_once = self.current.get(&thread).is_some_and(is_current);
         let Some(request) = self.open.get_mut(&number) else { return };
-        if is_at_once {
-            request.issued = Some(at);
-        }
         request.has_failed = result < 0;
         let is_sync = request.direction == Some(Direction::Sync);
         request.bytes = Some(if is_sync { 0 } else { u64::try_from(result).unwrap_or(0) });
         request.tracks.retain(|track| !track.span.is_ahead);
-        if request.tracks.is_empty() && !is_at_once {
+        // A worker may be done with it before the thread that handed it over does anything else.
+        if request.tracks.is_empty() && !(is_at_once && (is_sync || request.used_cache)) {
             request.tracks = claimed(request, at, self.devices.get(&thread).copied(), &mut self.loose);
+        }
+        if is_at_once && request.tracks.is_empty() {
+            request.issued = Some(at);
         }
         self.complete(number, at);
     }

@@ -36,26 +36,29 @@ const NEEDS_ROOT: &str = "reading events of the kernel needs root: sudo plumb ..
 pub(crate) struct Tracefs(PathBuf);
 
 impl Tracefs {
+    /// Finds it if it is mounted.
+    pub(crate) fn if_mounted() -> Option<Self> {
+        let places = PLACES.iter().map(|place| Path::new("/").join(place));
+        places.into_iter().find(|place| place.join("instances").is_dir()).map(Tracefs)
+    }
+
     /// Finds it; mounts it if it is not.
     pub(crate) fn find() -> Result<Self, ObserveError> {
-        let root = Path::new("/");
-        let held = || PLACES.iter().map(|place| root.join(place)).find(|place| place.join("instances").is_dir());
-        let place = root.join(PLACES[0]);
+        let place = Path::new("/").join(PLACES[0]);
         let denied =
             |path: &Path| std::fs::read_dir(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
-        if held().is_none() && denied(&place) {
+        if Self::if_mounted().is_none() && denied(&place) {
             return Err(ObserveError::Unavailable(format!("{} is not readable: {NEEDS_ROOT}", place.display())));
         }
-        if held().is_none() {
+        if Self::if_mounted().is_none() {
             mount(&place)?;
         }
-        let found = held().ok_or_else(|| {
+        Self::if_mounted().ok_or_else(|| {
             ObserveError::Unavailable(format!(
                 "{} has no instances: this kernel is built without them",
                 place.display()
             ))
-        })?;
-        Ok(Tracefs(found))
+        })
     }
 
     /// Removes instances of processes that have ended.
@@ -279,7 +282,7 @@ impl Instance {
                 if found.lost.is_some() {
                     *unrecorded += found.begin.saturating_sub(buffer.last);
                     let (time, cpu, what) = (found.begin, buffer.cpu, What::Lost);
-                    events.push(Event { time, cpu, thread: Thread(0), in_interrupt: false, what });
+                    events.push(Event { time, cpu, thread: Thread(0), context: 0, what });
                 }
                 *count += found.records.len() as u64;
                 for record in &found.records {
@@ -294,9 +297,9 @@ impl Instance {
     }
 
     /// True if this thread is one of those that are recorded.
-    pub(crate) fn follows(&self, thread: u32) -> bool {
+    pub(crate) fn follows(&self, thread: Thread) -> bool {
         let words = std::fs::read_to_string(self.path.join("set_event_pid")).unwrap_or_default();
-        words.split_whitespace().any(|word| word.parse() == Ok(thread))
+        words.split_whitespace().any(|word| word.parse() == Ok(thread.0))
     }
 
     /// Records again, or for the first time.

@@ -24,7 +24,7 @@ use crate::streams::{OutputArgs, is_stdout};
 use answer::Answer;
 use live::Live;
 use measure::Nanos;
-use observe::{Going, Recording};
+use observe::{Going, Recording, Way};
 use session::layers::{self, Recorded};
 use session::publish::{MembersStream, PublishArgs};
 use std::ffi::OsString;
@@ -71,6 +71,9 @@ pub(crate) struct WhyArgs {
     /// Time of the recording; a command is recorded to its end [default: 10s]
     #[arg(long = "for", value_name = "TIME", value_parser = time, conflicts_with_all = ["file", "command"])]
     limit: Option<Nanos>,
+    /// Way of reading events: tracefs, bpf, or auto for bpf where it works
+    #[arg(long, value_name = "WAY", value_parser = way, default_value = "tracefs", conflicts_with = "file")]
+    events: Chosen,
     /// File that keeps the I/Os, as Parquet
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
     record: Option<PathBuf>,
@@ -226,12 +229,12 @@ fn recorded(args: &WhyArgs, signals: &Watch, is_for_programs: bool, mut live: Li
 fn begin(args: &WhyArgs, is_document_on_stdout: bool) -> Result<Recording, Failure> {
     let failed = |error: observe::ObserveError| Failure::new(format!("why: {error}"));
     if let Some(unit) = &args.unit {
-        return Recording::of_group(&group::of_unit(Path::new("/"), unit)?).map_err(failed);
+        return Recording::of_group(&group::of_unit(Path::new("/"), unit)?, args.events.0).map_err(failed);
     }
     let begun = match (args.pid, &args.cgroup, &args.device) {
-        (Some(pid), ..) => Recording::of_process(pid),
-        (_, Some(group), _) => Recording::of_group(&group::directory(group)?),
-        (.., Some(device)) => Recording::of_device(device),
+        (Some(pid), ..) => Recording::of_process(pid, args.events.0),
+        (_, Some(group), _) => Recording::of_group(&group::directory(group)?, args.events.0),
+        (.., Some(device)) => Recording::of_device(device, args.events.0),
         _ => {
             let mut words = args.command.iter();
             let program = words.next().ok_or_else(|| Failure::new("why: name a command after --"))?;
@@ -241,7 +244,7 @@ fn begin(args: &WhyArgs, is_document_on_stdout: bool) -> Result<Recording, Failu
                 // Standard output is for the document alone.
                 command.stdout(Stdio::from(std::io::stderr()));
             }
-            Recording::of_command(command)
+            Recording::of_command(command, args.events.0)
         }
     };
     begun.map_err(failed)
@@ -262,6 +265,17 @@ fn target(args: &WhyArgs) -> String {
             let words = args.command.iter().map(|word| measure::text::shell_word(&word.to_string_lossy()));
             words.collect::<Vec<_>>().join(" ")
         }
+    }
+}
+
+/// The way of reading events; `None` for BPF where it works.
+#[derive(Clone, Copy, Debug)]
+struct Chosen(Option<Way>);
+
+fn way(word: &str) -> Result<Chosen, String> {
+    match Way::named(word) {
+        None if word != "auto" => Err(format!("the ways are {} and auto", observe::WAYS.map(Way::name).join(", "))),
+        way => Ok(Chosen(way)),
     }
 }
 

@@ -62,6 +62,8 @@ pub fn cost(cost: &Cost) -> RecordingCost {
         lost: cost.lost,
         unrecorded: cost.unrecorded,
         broken_calls: cost.broken,
+        events_by: cost.way.map(|way| way.name().to_owned()),
+        not_by_bpf: cost.why_not_bpf.clone(),
     }
 }
 

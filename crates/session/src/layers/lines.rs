@@ -138,12 +138,23 @@ pub fn costs(cost: &RecordingCost, recorded: Nanos, ios: u64) -> Line {
         ios => format!("{} events per I/O", text::number(float(cost.events) / float(ios))),
     };
     let text = format!(
-        "plumb used {} of a processor; {events}, {} lost; {} of the time recorded",
+        "plumb used {} of a processor; {events}{}, {} lost; {} of the time recorded",
         text::percent(cost.processor.as_f64() / time),
+        way(cost),
         text::grouped(float(cost.lost)),
         text::percent((1.0 - cost.unrecorded.as_f64() / time).max(0.0))
     );
     Line { heading: "cost", text }
+}
+
+/// The way by which the events were read, and why it was not the other one.
+pub fn way(cost: &RecordingCost) -> String {
+    match (cost.events_by.as_deref(), &cost.not_by_bpf) {
+        (Some("bpf"), _) => " by BPF".to_owned(),
+        (Some(way), None) => format!(" by {way}"),
+        (Some(way), Some(why)) => format!(" by {way} (no BPF: {why})"),
+        (None, _) => String::new(),
+    }
 }
 
 /// A limit with its group, device and rates.

@@ -23,7 +23,7 @@ use sys::processes::placement;
 use sys::processes::signals::Watch;
 
 pub use groups::{cost, group, limit, some, sum, times};
-pub use lines::{Line, costs, does, headed, limited, remarks, shares, shown, slowest, times_of};
+pub use lines::{Line, costs, does, headed, limited, remarks, shares, shown, slowest, times_of, way};
 pub use recorded::Recorded;
 #[cfg(feature = "parquet")]
 pub use recording::{Names, read, read_file, written};

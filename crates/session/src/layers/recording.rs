@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use formats::columnar::{Cells, GROUP, Kind, TableColumn, TableReader, TableWriter};
 use measure::Nanos;
 use model::DiskRates;
-use observe::{Cost, DeviceBusy, Direction, Io, OpenFile, PARTS, Part, Parts, Reach, Seen, Thread};
+use observe::{Cost, DeviceBusy, Direction, Io, OpenFile, PARTS, Part, Parts, Reach, Seen, Thread, Way};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -77,6 +77,8 @@ struct Head {
     events_lost: u64,
     unrecorded_ns: u64,
     broken_calls: u64,
+    events_by: Option<String>,
+    not_by_bpf: Option<String>,
     open_calls: u64,
     outside_of_calls: u64,
     not_followed: u64,
@@ -176,6 +178,8 @@ fn head(recorded: &Recorded, names: &Names) -> Head {
         events_lost: seen.cost.lost,
         unrecorded_ns: seen.cost.unrecorded.0,
         broken_calls: seen.cost.broken,
+        events_by: seen.cost.way.map(|way| way.name().to_owned()),
+        not_by_bpf: seen.cost.why_not_bpf.clone(),
         open_calls: seen.open_calls,
         outside_of_calls: seen.outside,
         not_followed: seen.not_followed,
@@ -344,6 +348,8 @@ fn of_head(head: Head) -> Recorded {
         lost: head.events_lost,
         unrecorded: Nanos(head.unrecorded_ns),
         broken: head.broken_calls,
+        way: head.events_by.as_deref().and_then(Way::named),
+        why_not_bpf: head.not_by_bpf,
     };
     let seen = Seen {
         cost,
@@ -511,7 +517,13 @@ mod tests {
             write_iops: None,
         };
         let seen = Seen {
-            cost: Cost { time: Nanos(50_000), events: 99, ..Cost::default() },
+            cost: Cost {
+                time: Nanos(50_000),
+                events: 99,
+                way: Some(Way::Tracefs),
+                why_not_bpf: Some("no types".to_owned()),
+                ..Cost::default()
+            },
             begun: Nanos(5_000),
             names: [(Thread(7), "reader".to_owned()), (Thread(9), "kworker".to_owned())].into(),
             processes: [(Thread(7), 6)].into(),

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 /// Page size of all supported machines; the start of a mapping has at least this alignment.
 pub(crate) const PAGE: usize = 4096;
 
-/// A readable and writable mapping with an owner.
+/// A mapping with an owner, readable and, but for [`Mapping::of_readable`], writable.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<u8>,
@@ -36,6 +36,14 @@ impl Mapping {
         // SAFETY: a null hint without MAP_FIXED lets the kernel choose free addresses, so no existing mapping is
         // replaced.
         let start = unsafe { mmap(std::ptr::null_mut(), length, wanted, flags, file, 0) }?;
+        Self::adopt(start.cast(), length)
+    }
+
+    /// Maps `length` bytes from `offset` of an open file on, which are only read.
+    pub(crate) fn of_readable(file: BorrowedFd<'_>, length: usize, offset: u64) -> rustix::io::Result<Self> {
+        // SAFETY: a null hint without MAP_FIXED lets the kernel choose free addresses, so no existing mapping is
+        // replaced.
+        let start = unsafe { mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, file, offset) }?;
         Self::adopt(start.cast(), length)
     }
 

@@ -1,6 +1,7 @@
-//! The machine: memory for I/O and for sharing between processes, NUMA nodes, locales, and facts about kernel, CPU and
-//! network.
+//! The machine: memory for I/O and for sharing between processes, programs in the kernel, NUMA nodes, locales, and facts
+//! about kernel, CPU and network.
 
+pub mod bpf;
 pub mod buffers;
 pub mod host;
 pub mod link;
