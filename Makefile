@@ -228,7 +228,7 @@ programs:
 
 # Not in the gate: five minutes, on a quiet machine.
 predictions:
-	$(CASES) predictions::table -- --ignored --nocapture
+	$(CASES) predictions::full:: -- --ignored --nocapture
 
 # Kept in the target directory: it takes minutes to compile, once. Advisories come from github.com.
 DENY := target/tools/bin/cargo-deny

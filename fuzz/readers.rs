@@ -322,8 +322,7 @@ fn why_recording(bytes: &[u8]) {
     }
     layers::costs(&layers::cost(&seen.cost), seen.cost.time, seen.ios.len() as u64);
     drop((layers::remarks(seen, recorded.is_full), observe::in_flight(&seen.ios, Nanos::ZERO, seen.cost.time, 240)));
-    let cache = seen.cache.as_ref().map_or(u64::MAX, |cache| cache.bytes);
-    drop((observe::reuse(&seen.ios, &seen.files, cache), observe::depths_of_threads(&seen.ios)));
+    drop((observe::reuse(&seen.ios, &seen.files), observe::depths_of_threads(&seen.ios)));
     let written = layers::written(&recorded, &Names::hidden_if(false)).expect("a file in memory");
     let again = read(&written).expect("what is written can be read");
     assert_eq!(layers::written(&again, &Names::hidden_if(false)).ok(), Some(written), "it is another one");

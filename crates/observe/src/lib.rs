@@ -36,5 +36,5 @@ pub use io::{Direction, Io, PARTS, Part, Parts, Reach};
 pub use latency::{Latencies, LatencyInterval};
 pub use process::OpenFile;
 pub use recording::{Cost, Going, Recording, Seen};
-pub use reuse::{Kept, reuse, uses_page_cache};
+pub use reuse::{Reuse, reuse, uses_page_cache};
 pub use summary::{Around, By, Frequent, Group, Largest, Slow, Summary, depths, depths_of_threads, in_flight};

@@ -17,16 +17,15 @@ const MOST_USES: u64 = 1 << 24;
 /// More bytes than a call can move.
 const MOST_BYTES: u64 = 1 << 31;
 
-/// Blocks that a cache of a size keeps for an I/O, as shares of its blocks; a sampled block stands for others, so that a share
-/// may be above 1.
+/// How an I/O uses its blocks again.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Kept {
-    /// Blocks that a cache of this size had kept.
-    pub now: f64,
-    /// Blocks that only a cache of twice this size had kept.
-    pub by_twice: f64,
-    /// True if so much was used before that a first use is none of these.
-    pub is_settled: bool,
+pub struct Reuse {
+    /// Number of I/Os that it stands for: 0 if none of its blocks is in the sample.
+    pub weight: f64,
+    /// Bytes of other blocks that were used since; `None` if one of its blocks is used for the first time.
+    pub between_bytes: Option<f64>,
+    /// Bytes of all blocks that were used before.
+    pub before_bytes: f64,
 }
 
 /// Where an I/O is in which file.
@@ -43,9 +42,9 @@ pub fn uses_page_cache(io: &Io, files: &[Option<OpenFile>]) -> bool {
     matches!(io.direction, Direction::Read | Direction::Write) && !file.is_some_and(is_direct)
 }
 
-/// The blocks that a cache of this size and of twice as much keeps for each I/O; `None` of those whose place is not known, and of
-/// those that do not use the page cache.
-pub fn reuse(ios: &[Io], files: &[Option<OpenFile>], cache_bytes: u64) -> Vec<Option<Kept>> {
+/// How each I/O uses its blocks again; `None` of those whose place is not known, and of those that do not use the page
+/// cache.
+pub fn reuse(ios: &[Io], files: &[Option<OpenFile>]) -> Vec<Option<Reuse>> {
     let places = places(ios, files);
     let uses = |shift: u32| {
         let of = |place: &Place| (place.bytes >> shift) + 2;
@@ -53,26 +52,23 @@ pub fn reuse(ios: &[Io], files: &[Option<OpenFile>], cache_bytes: u64) -> Vec<Op
     };
     let shift = (PAGE.trailing_zeros()..MOST_BYTES.trailing_zeros()).find(|shift| uses(*shift) <= MOST_USES);
     let shift = shift.unwrap_or(MOST_BYTES.trailing_zeros());
+    let size = float(1_u64 << shift);
     let mut stack = Stack::default();
-    let kept = |place: &Option<Place>| {
+    let of_place = |place: &Option<Place>| {
         let Place { file, from, bytes } = place.as_ref()?;
         let blocks = from >> shift..=from.saturating_add(bytes - 1) >> shift;
         let count = float(blocks.end() - blocks.start() + 1);
-        let used = stack.bytes_used(shift);
-        let mut kept = Kept { is_settled: used >= 2.0 * float(cache_bytes), ..Kept::default() };
+        let before_bytes = float(stack.last.len() as u64) * stack.stands_for() * size;
+        let mut found = Reuse { weight: 0.0, between_bytes: Some(0.0), before_bytes };
         for block in blocks {
             let Some(used) = stack.uses(mixed(mixed(*file).wrapping_add(block))) else { continue };
-            let between = used.others.map(|others| float(others) * used.stands_for * float(1_u64 << shift));
-            let share = used.stands_for / count;
-            match between {
-                Some(bytes) if bytes < float(cache_bytes) => kept.now += share,
-                Some(bytes) if bytes < 2.0 * float(cache_bytes) => kept.by_twice += share,
-                _ => {}
-            }
+            found.weight += used.stands_for / count;
+            let between = used.others.map(|others| float(others) * used.stands_for * size);
+            found.between_bytes = found.between_bytes.zip(between).map(|(one, other)| one.max(other));
         }
-        Some(kept)
+        Some(found)
     };
-    places.iter().map(kept).collect()
+    places.iter().map(of_place).collect()
 }
 
 /// Files are numbered as they occur: the same in a recording without their names.
@@ -146,11 +142,6 @@ impl Stack {
         2_f64.powi(i32::try_from(self.rarity).unwrap_or(i32::MAX))
     }
 
-    /// Bytes of all blocks that were used.
-    fn bytes_used(&self, shift: u32) -> f64 {
-        float(self.last.len() as u64) * self.stands_for() * float(1_u64 << shift)
-    }
-
     fn is_sampled(&self, hash: u64) -> bool {
         hash.trailing_zeros() >= self.rarity
     }
@@ -205,19 +196,13 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_over_a_file_needs_all_of_it_in_memory() {
+    fn a_loop_over_a_file_has_all_of_it_in_between() {
         let ios: Vec<Io> = (0..3000).map(|number| read(number % 1000 * PAGE, PAGE)).collect();
-        let twice = |cache: u64| {
-            let kept = reuse(&ios, &file(""), cache * PAGE);
-            let sum = |of: fn(&Kept) -> f64| kept.iter().flatten().map(of).sum::<f64>();
-            (sum(|kept| kept.now), sum(|kept| kept.by_twice))
-        };
-        let kept = reuse(&ios, &file(""), 250 * PAGE);
-        let settled = kept.iter().flatten().filter(|kept| kept.is_settled).count();
-        assert_eq!(settled, 2500, "after twice the size");
-        assert_eq!(twice(499), (0.0, 0.0), "a loop over more than the memory finds nothing in it");
-        assert_eq!(twice(500), (0.0, 2000.0), "999 others in between");
-        assert_eq!(twice(1000), (2000.0, 0.0));
+        let found: Vec<Reuse> = reuse(&ios, &file("")).into_iter().flatten().collect();
+        assert!(found.iter().all(|reuse| reuse.weight == 1.0) && found.len() == 3000);
+        assert!(found[..1000].iter().all(|reuse| reuse.between_bytes.is_none()), "first uses");
+        assert!(found[1000..].iter().all(|reuse| reuse.between_bytes == Some(float(999 * PAGE))));
+        assert_eq!((found[600].before_bytes, found[2600].before_bytes), (float(600 * PAGE), float(1000 * PAGE)));
     }
 
     #[test]
@@ -225,12 +210,17 @@ mod tests {
         // A million blocks, in a random order each time.
         let blocks = 1 << 20;
         let ios: Vec<Io> = (0..2 * blocks).map(|number| read(mixed(number) % blocks * PAGE, PAGE)).collect();
-        let kept = reuse(&ios, &file(""), blocks / 4 * PAGE);
-        let late = &kept[ios.len() / 2..];
-        let mean = |of: fn(&Kept) -> f64| late.iter().flatten().map(of).sum::<f64>() / late.len() as f64;
-        // A random block of the last c of n different ones: c of n.
-        let (now, by_twice) = (mean(|kept| kept.now), mean(|kept| kept.by_twice));
-        assert!((now - 0.25).abs() < 0.02 && (by_twice - 0.25).abs() < 0.02, "{now} {by_twice}");
+        let found = reuse(&ios, &file(""));
+        let late = || found[ios.len() / 2..].iter().flatten();
+        let all: f64 = late().map(|reuse| reuse.weight).sum();
+        let within = |quarters: u64| {
+            let is_within =
+                |reuse: &&Reuse| reuse.between_bytes.is_some_and(|bytes| bytes < float(quarters * blocks / 4 * PAGE));
+            late().filter(is_within).map(|reuse| reuse.weight).sum::<f64>() / all
+        };
+        // A random block is one of the last c of n different ones: c of n.
+        assert!((within(1) - 0.25).abs() < 0.02 && (within(2) - 0.5).abs() < 0.02, "{} {}", within(1), within(2));
+        assert!((all / float(blocks) - 1.0).abs() < 0.05, "{all}");
     }
 
     #[test]
@@ -243,7 +233,7 @@ mod tests {
         assert!(stack.rarity >= 3 && stack.last.len() > MOST_BLOCKS / 3, "{} {}", stack.rarity, stack.last.len());
         let huge: Vec<Io> = (0..20_000).map(|number| read(u64::MAX - number, u64::MAX)).collect();
         let begun = std::time::Instant::now();
-        reuse(&huge, &file(""), u64::MAX);
+        reuse(&huge, &file(""));
         assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
     }
 
@@ -251,8 +241,9 @@ mod tests {
     fn direct_ios_and_unknown_places_are_not_followed() {
         let ios =
             [read(0, PAGE), Io { offset: None, ..read(0, PAGE) }, Io { direction: Direction::Sync, ..read(0, 0) }];
-        assert_eq!(reuse(&ios, &file("sync direct"), PAGE), [None, None, None]);
-        assert_eq!(reuse(&ios, &file("sync"), PAGE), [Some(Kept::default()), None, None]);
-        assert_eq!(reuse(&ios, &[None], PAGE), [None, None, None]);
+        assert_eq!(reuse(&ios, &file("sync direct")), [None, None, None]);
+        let first = Some(Reuse { weight: 1.0, between_bytes: None, before_bytes: 0.0 });
+        assert_eq!(reuse(&ios, &file("sync")), [first, None, None]);
+        assert_eq!(reuse(&ios, &[None]), [None, None, None]);
     }
 }

@@ -6,7 +6,7 @@
 use analysis::statistics::series_interval;
 use measure::{Nanos, float, text};
 use model::{DiskRate, DiskRates};
-use observe::{Direction, Group, Io, Part, Reach, Summary, Thread};
+use observe::{Direction, Group, Io, Part, Reach, Reuse, Summary, Thread};
 use serde_json::{Value, json};
 use session::layers::Recorded;
 use std::collections::HashMap;
@@ -19,6 +19,8 @@ const WORTH: f64 = 1.1;
 const MOST_TIMES: f64 = 1000.0;
 /// A disk that has requests for this share of the time is saturated.
 const SATURATED: f64 = 0.95;
+/// A queue that is kept full has this share of its length in flight.
+const NEARLY_FULL: f64 = 0.8;
 /// Syncs that one replaces.
 const GROUPED: f64 = 10.0;
 /// Places of reads that must be known, as a share of the time of those that wait.
@@ -292,8 +294,7 @@ fn syncs(work: &Work<'_>) -> Result<Known, String> {
     Ok(Known { times, says })
 }
 
-/// Reads that waited, and had not if the page cache was twice as large: blocks that were used before, with some
-/// others in between.
+/// Reads that wait, and would not if the page cache was twice as large.
 fn memory(work: &Work<'_>) -> Result<Known, String> {
     let seen = &work.recorded.seen;
     let is_read = |io: &Io| {
@@ -305,43 +306,58 @@ fn memory(work: &Work<'_>) -> Result<Known, String> {
         return Err("no read through the page cache waited for a device".to_owned());
     }
     let cache = seen.cache.as_ref().ok_or("the size of the page cache is not known")?;
-    let kept = observe::reuse(&seen.ios, &seen.files, cache.bytes);
-    let of_missed = || seen.ios.iter().zip(&kept).filter(|(io, _)| is_missed(io));
-    let known: Nanos = of_missed().filter(|(_, kept)| kept.is_some()).map(|(io, _)| io.time).sum();
-    if known.as_f64() < KNOWN * missed.as_f64() {
+    let uses = observe::reuse(&seen.ios, &seen.files);
+    let reread = |(io, of_io): (&Io, &Option<Reuse>)| Some(Reread { of_io: (*of_io)?, is_missed: io.waited_for > 0 });
+    let reads = seen.ios.iter().zip(&uses).filter(|(io, _)| is_read(io)).filter_map(reread).collect();
+    let of_known = seen.ios.iter().zip(&uses).filter(|(io, of_io)| is_missed(io) && of_io.is_some());
+    if of_known.map(|(io, _)| io.time).sum::<Nanos>().as_f64() < KNOWN * missed.as_f64() {
         return Err("where in their files its reads are is not known".to_owned());
     }
     let hits: Vec<f64> =
         seen.ios.iter().filter(|io| is_read(io) && io.waited_for == 0).map(|io| io.time.as_f64()).collect();
     let hit = hits.iter().sum::<f64>() / float(hits.len().max(1) as u64);
-    // Blocks that should be there and are not: the same share of the others will be missed, too.
-    let sum =
-        |ios: &mut dyn Iterator<Item = &Option<observe::Kept>>| -> f64 { ios.flatten().map(|kept| kept.now).sum() };
-    let there = sum(&mut seen.ios.iter().zip(&kept).filter(|(io, _)| is_read(io)).map(|(_, kept)| kept));
-    let gone = sum(&mut of_missed().map(|(_, kept)| kept));
-    let found = if there > 0.0 { 1.0 - gone / there } else { 1.0 };
-    // Of the first reads it is not known when their blocks were used before: they are like the later ones.
-    let settled: Vec<f64> =
-        of_missed().filter_map(|(_, kept)| *kept).filter(|kept| kept.is_settled).map(|kept| kept.by_twice).collect();
-    let usual = settled.iter().sum::<f64>() / float(settled.len().max(1) as u64);
-    let more = |number: usize, io: &Io| match kept[number] {
-        Some(of_io) if is_missed(io) && (of_io.is_settled || settled.is_empty()) => of_io.by_twice * found,
-        Some(_) if is_missed(io) => usual * found,
-        _ => 0.0,
-    };
-    let times = work.without(|number, io| more(number, io) * (io.time.as_f64() - hit).max(0.0));
-    let reads = float(seen.ios.iter().filter(|io| is_read(io)).count() as u64);
-    let now = float(hits.len() as u64) / reads;
-    let then = now + seen.ios.iter().enumerate().map(|(number, io)| more(number, io)).sum::<f64>() / reads;
+    let share = kept_by_twice(reads, float(cache.bytes));
+    let times = work.without(|_, io| if is_missed(io) { share * (io.time.as_f64() - hit).max(0.0) } else { 0.0 });
+    let now = float(hits.len() as u64) / float(seen.ios.iter().filter(|io| is_read(io)).count() as u64);
     let whose = cache.group.as_ref().map_or("of this machine".to_owned(), |group| format!("of group {group}"));
     let says = format!(
         "Twice the page cache {whose} ({} now) would answer {} of the reads, not {}: {} as many per second.",
         text::rounded_size(float(cache.bytes)),
-        text::percent(then.min(1.0)),
+        text::percent(now + share * (1.0 - now)),
         text::percent(now),
         times.shown()
     );
     Ok(Known { times, says })
+}
+
+/// A read of which it is known when its blocks were used before.
+struct Reread {
+    of_io: Reuse,
+    is_missed: bool,
+}
+
+/// The share of missed reads that a page cache of twice this size had kept.
+fn kept_by_twice(mut reads: Vec<Reread>, cache_bytes: f64) -> f64 {
+    // Of the first reads it is not known if their blocks were used before.
+    let is_late = |read: &Reread| read.of_io.before_bytes >= 2.0 * cache_bytes;
+    if reads.iter().any(|read| is_late(read) && read.is_missed) {
+        reads.retain(is_late);
+    }
+    let sum = |reads: &mut dyn Iterator<Item = &Reread>| reads.map(|read| read.of_io.weight).sum::<f64>();
+    let all_missed = sum(&mut reads.iter().filter(|read| read.is_missed));
+    reads.retain(|read| read.of_io.between_bytes.is_some());
+    let between = |read: &Reread| read.of_io.between_bytes.unwrap_or(f64::MAX);
+    reads.sort_by(|one, other| between(one).total_cmp(&between(other)));
+    let hits = sum(&mut reads.iter().filter(|read| !read.is_missed));
+    // It answers as many reads as a cache that keeps what was used last: of which size?
+    let mut within = 0.0;
+    let first_beyond = reads.iter().find(|read| {
+        within += read.of_io.weight;
+        within > hits
+    });
+    let size = first_beyond.map_or(cache_bytes, between).min(cache_bytes);
+    let kept = sum(&mut reads.iter().take_while(|read| between(read) < 2.0 * size));
+    if all_missed > 0.0 { ((kept - hits) / all_missed).clamp(0.0, 1.0) } else { 0.0 }
 }
 
 /// The disk at its best depth, by a kept result, of a program that waits for it and has fewer I/Os in flight.
@@ -364,8 +380,10 @@ fn of_disk(work: &Work<'_>, disk: &DiskRates) -> Option<Known> {
     let span = of_pattern().map(end).max()?.saturating_sub(of_pattern().map(|io| io.begin).min()?);
     let own = float(of_pattern().count() as u64) * 1e9 / span.as_f64().max(1.0);
     let waits = [Part::Device, Part::Tags, Part::Scheduler].map(|part| group.parts[part]).into_iter().sum::<Nanos>();
-    // Of a program that pauses, less than one is in flight.
-    let depth = (of_pattern().map(|io| io.time).sum::<Nanos>().as_f64() / span.as_f64().max(1.0)).max(1.0);
+    let mean = of_pattern().map(|io| io.time).sum::<Nanos>().as_f64() / span.as_f64().max(1.0);
+    // A queue that is kept full has its length, but for the moments between two I/Os.
+    let full = float(group.depth_p99);
+    let depth = if mean >= NEARLY_FULL * full { full } else { mean.max(1.0) };
     let now = at_depth(&disk.rates, depth)?;
     let is_waiting = waits.as_f64() >= 0.5 * group.parts.sum().as_f64() && own >= 0.8 * now.per_second;
     let within = now.within.zip(disk.best.within).map(|(now, best)| [best[0] / now[1], best[1] / now[0]]);
@@ -513,6 +531,12 @@ pub(super) mod tests {
         assert!(gain(&recorded, "page cache twice as large").why.contains("67 % of the reads, not 0 %"));
         recorded.seen.cache = pages(500);
         near(&gain(&recorded, "page cache twice as large"), MOST_TIMES);
+        // Each second read finds its block: the cache keeps half of the loop, by chance.
+        recorded.seen.ios.iter_mut().step_by(2).for_each(|io| io.waited_for = 0);
+        let says = |recorded: &Recorded| gain(recorded, "page cache twice as large").why;
+        assert!(says(&recorded).contains("100 % of the reads, not 50 %"), "{}", says(&recorded));
+        recorded.seen.cache = pages(400);
+        assert!(says(&recorded).contains("50 % of the reads, not 50 %"), "{}", says(&recorded));
         recorded.seen.ios.iter_mut().for_each(|io| io.offset = None);
         let unknown = gain(&recorded, "page cache twice as large");
         assert!(unknown.times.is_none() && unknown.why.contains("not known"), "{}", unknown.why);

@@ -1,8 +1,8 @@
 //! Is the gain that `plumb why` predicts the one that is measured? A program is recorded, what holds it back is changed,
 //! and its rates of before and after are measured without a recording.
 //!
-//! On request `predictions::table` makes all and prints predicted and measured gains. It wants a quiet machine. The gate
-//! makes two of them, with three tries.
+//! A row has three tries. The gate makes two rows; `predictions::full` makes all on request, prints predicted and measured
+//! gains, and wants a quiet machine.
 
 use crate::context::{PLUMB, place, plumb};
 use crate::faults::SlowFuse;
@@ -29,6 +29,11 @@ impl Outcome {
     fn error(&self) -> f64 {
         self.predicted / self.measured - 1.0
     }
+
+    /// False, too, if nothing is predicted.
+    fn is_within(&self, most: f64) -> bool {
+        self.error().abs() <= most
+    }
 }
 
 struct Prediction {
@@ -47,18 +52,25 @@ const PREDICTIONS: [Prediction; 6] = [
 ];
 
 pub(super) fn groups() -> Vec<Cases> {
-    let mut cases = Cases::new("predictions", 1).on_request("table", table);
-    for prediction in PREDICTIONS.iter().filter(|prediction| prediction.is_short) {
-        cases = cases.case(prediction.name, || once(prediction));
+    let (mut gate, mut all) = (Cases::new("predictions", 1), Cases::new("predictions::full", 1));
+    for prediction in &PREDICTIONS {
+        all = all.on_request(prediction.name, || within(prediction, MOST));
+        if prediction.is_short {
+            gate = gate.case(prediction.name, || within(prediction, MOST_OF_GATE));
+        }
     }
-    vec![cases]
+    vec![gate, all]
 }
 
-fn once(prediction: &Prediction) -> Result<(), String> {
+fn within(prediction: &Prediction, most: f64) -> Result<(), String> {
     let mut wrong = Vec::new();
     for _ in 0..3 {
         let outcomes = (prediction.run)();
-        if outcomes.iter().all(|outcome| outcome.error().abs() <= MOST_OF_GATE) {
+        for outcome in &outcomes {
+            let Outcome { what, predicted, measured } = outcome;
+            println!("{what:<44} predicted {predicted:6.2} measured {measured:6.2} {:+6.1} %", 100.0 * outcome.error());
+        }
+        if outcomes.iter().all(|outcome| outcome.is_within(most)) {
             return Ok(());
         }
         wrong.push(outcomes);
@@ -66,26 +78,14 @@ fn once(prediction: &Prediction) -> Result<(), String> {
     Err(format!("not what is measured: {wrong:?}"))
 }
 
-fn table() -> Result<(), String> {
-    let mut wrong = Vec::new();
-    for prediction in PREDICTIONS.iter().filter(|prediction| prediction.name != "depth of one job") {
-        for outcome in (prediction.run)() {
-            let Outcome { what, predicted, measured } = &outcome;
-            let error = 100.0 * outcome.error();
-            println!("{what:<44} predicted {predicted:6.2} measured {measured:6.2} {error:+6.1} %");
-            if outcome.error().abs() > MOST {
-                wrong.push(outcome.what);
-            }
-        }
-    }
-    if wrong.is_empty() { Ok(()) } else { Err(format!("wrong: {}", wrong.join(", "))) }
-}
-
-/// The rate of a row of the table of gains.
+/// The rate of a row of the table of gains; not a number if there is none.
 #[track_caller]
 fn predicted(document: &Value, name: &str) -> f64 {
     let row = document["gains"].as_array().unwrap().iter().find(|row| row["name"] == name).unwrap();
-    row["rate"].as_f64().unwrap_or_else(|| panic!("{name}: {}: {document:#}", row["why"]))
+    row["rate"].as_f64().unwrap_or_else(|| {
+        println!("{name}: {}", row["why"]);
+        f64::NAN
+    })
 }
 
 /// A disk whose reads take a time.
@@ -165,10 +165,11 @@ fn depths() -> Vec<Outcome> {
 
 fn limit() -> Vec<Outcome> {
     let place = place();
-    let disk = Late::new(&place, Duration::from_millis(8), MIB);
-    let job = disk.job("--bs=4k --ioengine=psync --runtime=2");
+    let disk = Late::new(&place, Duration::from_millis(4), MIB);
+    let job = disk.job("--bs=4k --ioengine=psync --runtime=3");
     let name = disk.device.path().file_name().unwrap().to_str().unwrap().to_owned();
-    let group = Group::with_read_iops(&name, 25).unwrap();
+    // A whole number in each tenth of a second, in which the kernel counts.
+    let group = Group::with_read_iops(&name, 50).unwrap();
     let document = recorded(&place, |run| group.inside(run), &format!("{PLUMB} {job}"));
     let before = rate(&place, group.inside(plumb(&place, &job)));
     let after = rate(&place, plumb(&place, &job));
@@ -177,13 +178,13 @@ fn limit() -> Vec<Outcome> {
 
 fn processor() -> Vec<Outcome> {
     let place = place();
-    let disk = Late::new(&place, Duration::from_millis(1), MIB);
-    let job = disk.job("--bs=4k --ioengine=psync --runtime=4");
+    let disk = Late::new(&place, Duration::from_millis(4), MIB);
+    let job = disk.job("--bs=4k --ioengine=psync --runtime=5");
     let burner = || Run::new("sh", &place).words(["-c", "while :; do :; done"]).under("taskset -c 0").start();
-    // A thread that wakes up takes no processor from another one.
-    let alone = |run: Run| run.under("chrt --batch 0 taskset -c 0");
-    let burners = [burner(), burner(), burner()];
-    let document = recorded(&place, |run| run, &format!("chrt --batch 0 taskset -c 0 {PLUMB} {job}"));
+    // The others have nearly all of the processor.
+    let alone = |run: Run| run.under("nice -n 19 taskset -c 0");
+    let burners = [burner(), burner()];
+    let document = recorded(&place, |run| run, &format!("nice -n 19 taskset -c 0 {PLUMB} {job}"));
     let before = rate(&place, alone(plumb(&place, &job)));
     drop(burners);
     let after = rate(&place, alone(plumb(&place, &job)));

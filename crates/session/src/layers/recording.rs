@@ -22,6 +22,8 @@ const TABLE: &str = "plumb_why";
 /// Number of the form that is written and read.
 const SCHEMA: u64 = 1;
 
+/// More is in no recording: 3 years in ns.
+const MOST: u64 = 100_000_000_000_000_000;
 /// The program that made a recording.
 const MADE_BY: &str = concat!("plumb ", env!("CARGO_PKG_VERSION"));
 
@@ -93,6 +95,28 @@ struct Head {
     devices_busy: Vec<Busy>,
     #[serde(default)]
     page_cache: Option<Cache>,
+}
+
+impl Head {
+    /// The name of a number that cannot be, and with which sums might overflow.
+    fn check(&self) -> Result<(), &'static str> {
+        let numbers = [
+            ("ended_unix_ms", self.ended_unix_ms),
+            ("recorded_ns", self.recorded_ns),
+            ("processor_ns", self.processor_ns),
+            ("events", self.events),
+            ("events_lost", self.events_lost),
+            ("unrecorded_ns", self.unrecorded_ns),
+            ("broken_calls", self.broken_calls),
+            ("open_calls", self.open_calls),
+            ("outside_of_calls", self.outside_of_calls),
+            ("not_followed", self.not_followed),
+            ("unknown_descriptors", self.unknown_descriptors),
+            ("ended_before_asked", self.ended_before_asked),
+            ("unclear_requests", self.unclear_requests),
+        ];
+        numbers.into_iter().find(|(_, number)| *number >= MOST).map_or(Ok(()), |(name, _)| Err(name))
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -287,11 +311,13 @@ pub fn read_file(mut file: File) -> Result<Recorded, Failure> {
         return Err(Failure::new("is damaged: its columns are not those of its schema"));
     }
     let mut recorded = of_head(head);
-    let mut known = HashMap::new();
+    let (mut known, mut sums) = (HashMap::new(), Sums::default());
     for group in 0..table.groups() {
         let cells = guarded(|| table.group(group))?.map_err(damaged)?;
         let group = Group { cells: &cells, first_row: group.saturating_mul(GROUP) };
-        group.read(&mut recorded.seen, &mut known).map_err(|why| Failure::new(format!("is damaged: {why}")))?;
+        group
+            .read(&mut recorded.seen, &mut known, &mut sums)
+            .map_err(|why| Failure::new(format!("is damaged: {why}")))?;
     }
     Ok(recorded)
 }
@@ -323,7 +349,10 @@ fn check_ends(file: &mut File) -> Result<(), String> {
 fn read_head(text: &str) -> Result<Head, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("is damaged: {error}"))?;
     match value["recording_schema"].as_u64() {
-        Some(SCHEMA) => serde_json::from_value(value).map_err(|error| format!("is damaged: {error}")),
+        Some(SCHEMA) => {
+            let head: Head = serde_json::from_value(value).map_err(|error| format!("is damaged: {error}"))?;
+            head.check().map(|()| head).map_err(|what| format!("is damaged: {what} is too large"))
+        }
         Some(other) => Err(format!("is a recording with schema {other}; this plumb reads schema {SCHEMA}")),
         None => Err("is damaged: its schema is not known".to_owned()),
     }
@@ -377,6 +406,23 @@ fn of_head(head: Head) -> Recorded {
     }
 }
 
+/// Sums over all rows: where these can be, each sum of some can.
+#[derive(Default)]
+struct Sums {
+    times: Nanos,
+    bytes: u64,
+}
+
+impl Sums {
+    /// Adds an I/O; `None` if they are too large.
+    fn add(&mut self, io: &Io) -> Option<()> {
+        let mut times = PARTS.iter().map(|part| io.parts[*part].0).chain([io.time.0, self.times.0]);
+        self.times = Nanos(times.try_fold(0_u64, u64::checked_add)?);
+        self.bytes = self.bytes.checked_add(io.bytes)?;
+        Some(())
+    }
+}
+
 /// A group of rows, and the number of rows before it.
 struct Group<'table> {
     cells: &'table [Cells],
@@ -407,7 +453,7 @@ impl Group<'_> {
         }
     }
 
-    fn read(&self, seen: &mut Seen, known: &mut HashMap<OpenFile, usize>) -> Result<(), String> {
+    fn read(&self, seen: &mut Seen, known: &mut HashMap<OpenFile, usize>, sums: &mut Sums) -> Result<(), String> {
         let rows = match self.cells.first() {
             Some(Cells::Whole(cells)) => cells.len(),
             _ => 0,
@@ -415,6 +461,7 @@ impl Group<'_> {
         for row in 0..rows {
             let mut io =
                 self.io(row).map_err(|what| format!("row {} has no known {what}", self.first_row + row + 1))?;
+            sums.add(&io).ok_or_else(|| format!("row {} has too large numbers", self.first_row + row + 1))?;
             io.file = self.file(row).map(|file| {
                 *known.entry(file).or_insert_with_key(|file| {
                     seen.files.push(Some(file.clone()));
@@ -570,6 +617,19 @@ mod tests {
         assert_eq!(again.seen.names, recorded.seen.names);
         assert_eq!(again.seen.processes, recorded.seen.processes);
         assert_eq!(follows(&again.seen.ios)[..3], [None, Some(0), Some(1)]);
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_are_an_error() {
+        let refused = |change: &dyn Fn(&mut Recorded), why: &str| {
+            let mut one = recorded();
+            change(&mut one);
+            let error = read_again(&written(&one, &Names::hidden_if(false)).unwrap()).unwrap_err();
+            assert!(error.message().contains(why), "{error:?}");
+        };
+        refused(&|one| one.seen.ios.iter_mut().for_each(|io| io.parts[Part::Tags] = Nanos(u64::MAX / 4)), "row 4 has");
+        refused(&|one| one.seen.ios.iter_mut().for_each(|io| io.bytes = u64::MAX / 4), "row 5 has too large numbers");
+        refused(&|one| one.seen.not_followed = u64::MAX, "not_followed is too large");
     }
 
     #[test]
