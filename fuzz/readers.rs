@@ -9,6 +9,7 @@ use formats::fio::log as fio_log;
 use formats::iolog;
 use formats::stream::{Event, Parser as Stream, parse};
 use formats::sweep::{self, ColumnNames, Detail, Layout, LogKind, ParquetWriter};
+use formats::trace;
 use formats::{FORMATS, View, result_as_reading, results};
 use model::Measurement;
 use model::reading::{Content, Reading};
@@ -48,6 +49,18 @@ pub const READERS: &[Reader] = &[
     Reader { name: "cluster-lines", read: cluster_lines },
     Reader { name: "acknowledgements", read: acknowledgements },
     Reader { name: "why-recording", read: why_recording },
+    Reader { name: "trace-alibaba", read: trace_of_any },
+    Reader { name: "trace-tencent", read: trace_of_any },
+    Reader { name: "trace-msr", read: trace_of_any },
+    Reader { name: "trace-systor", read: trace_of_any },
+    Reader { name: "trace-spc", read: trace_of_any },
+    Reader { name: "trace-cloudphysics", read: trace_of_any },
+    Reader { name: "trace-biosnoop", read: trace_of_any },
+    Reader { name: "trace-blkparse", read: trace_of_any },
+    Reader { name: "trace-tracefs", read: trace_of_any },
+    Reader { name: "trace-strace", read: trace_of_any },
+    Reader { name: "trace-columns", read: trace_columns },
+    Reader { name: "trace-recording", read: trace_of_any },
 ];
 
 /// Gives bytes to the reader of this name.
@@ -180,6 +193,30 @@ fn iolog(bytes: &[u8]) {
 fn trace(bytes: &[u8], scalar: f64, rounds: u64) -> iolog::Trace<'_> {
     let open = Box::new(move || Ok(Box::new(io::Cursor::new(bytes.to_vec())) as Box<dyn io::BufRead>));
     iolog::Trace { name: "a".to_owned(), open, scalar, rounds }
+}
+
+/// Traces, whose format is found: all that is read must be in order.
+fn trace_of_any(bytes: &[u8]) {
+    trace_with(bytes, &trace::Options::default());
+}
+
+/// The first line has the columns, the rest the trace.
+fn trace_columns(bytes: &[u8]) {
+    let line_ends = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+    let (first, rest) = bytes.split_at(line_ends);
+    if let Ok(columns) = trace::Columns::parse(&String::from_utf8_lossy(first)) {
+        trace_with(rest, &trace::Options { columns: Some(columns), level: None });
+    }
+}
+
+fn trace_with(bytes: &[u8], options: &trace::Options) {
+    let Ok(mut reader) = trace::Reader::of_bytes("a", bytes, options) else { return };
+    let mut last = measure::Nanos::ZERO;
+    while let Ok(Some(io)) = reader.next() {
+        assert!(io.begin >= last, "an I/O begins before the one in front of it");
+        last = io.begin;
+    }
+    let _ = (reader.clock(), reader.late(), reader.lost(), reader.others());
 }
 
 /// No file but the ones that a job file includes from itself.

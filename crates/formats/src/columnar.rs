@@ -1,16 +1,17 @@
 //! Tables as Parquet files, written and read in groups of rows. All columns may lack values, and none is nested.
 
 use crate::FormatError;
+use bytes::Bytes;
 use parquet::basic::{Compression, Type};
 use parquet::column::reader::{ColumnReader, get_typed_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, Length, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
-use std::io::Write;
+use std::io::{Cursor, Write};
 use std::sync::Arc;
 
 /// Rows of a group, at most: so memory does not grow with the number of rows.
@@ -162,6 +163,18 @@ impl<R: ChunkReader + 'static> TableReader<R> {
         self.file.num_row_groups()
     }
 
+    /// One column of a group, by its name; `None` if there is no such column.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn column(&self, group: usize, name: &str) -> Result<Option<Cells>, FormatError> {
+        let Some(at) = self.columns.iter().position(|column| column.name == name) else { return Ok(None) };
+        let rows = self.file.get_row_group(group).map_err(damaged)?;
+        let count = usize::try_from(rows.metadata().num_rows()).ok().filter(|rows| *rows <= GROUP);
+        let count = count.ok_or_else(|| FormatError::Damaged(format!("group {group} of rows has another size")))?;
+        cells(rows.as_ref(), at, self.columns[at].kind, count).map(Some)
+    }
+
     /// The columns of a group.
     ///
     /// # Errors
@@ -172,6 +185,30 @@ impl<R: ChunkReader + 'static> TableReader<R> {
         let rows = rows.ok_or_else(|| FormatError::Damaged(format!("group {at} of rows has another size")))?;
         let of_column = |(at, column): (usize, &TableColumn)| cells(group.as_ref(), at, column.kind, rows);
         self.columns.iter().enumerate().map(of_column).collect()
+    }
+}
+
+/// A file in memory, for [`TableReader`].
+pub struct InMemory(pub Vec<u8>);
+
+impl Length for InMemory {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
+
+impl ChunkReader for InMemory {
+    type T = Cursor<Vec<u8>>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        let start = usize::try_from(start).unwrap_or(usize::MAX).min(self.0.len());
+        Ok(Cursor::new(self.0[start..].to_vec()))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        let end = usize::try_from(start).ok().and_then(|start| Some((start, start.checked_add(length)?)));
+        let part = end.and_then(|(start, end)| self.0.get(start..end));
+        part.map(Bytes::copy_from_slice).ok_or_else(|| ParquetError::EOF("the file is cut off".to_owned()))
     }
 }
 

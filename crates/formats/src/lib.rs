@@ -26,6 +26,7 @@ pub mod results;
 pub mod stream;
 pub mod sweep;
 mod table;
+pub mod trace;
 mod tree;
 mod write_number;
 

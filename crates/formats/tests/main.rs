@@ -23,5 +23,6 @@ mod round_trip;
 mod seeds;
 mod terse;
 mod text_tables;
+mod traces;
 mod unstated;
 mod walked;

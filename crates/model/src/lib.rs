@@ -23,6 +23,7 @@ pub mod reading;
 mod result;
 mod steer;
 mod surroundings;
+mod trace;
 
 pub use blocks::BlockLives;
 pub use calibration::{Calibration, ErrorBar, Span};
@@ -51,3 +52,4 @@ pub use result::{
 };
 pub use steer::{LatencyGoal, SteadyResult};
 pub use surroundings::{Bottom, Fact, FactKind, Layer, Surroundings, ways_down};
+pub use trace::{Level, TraceClock, TraceIo};

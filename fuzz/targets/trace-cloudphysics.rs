@@ -1,0 +1,5 @@
+//! libFuzzer's inputs for the reader `trace-cloudphysics`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| plumb_fuzz::read("trace-cloudphysics", bytes));
