@@ -11,6 +11,7 @@ mod closed_loop;
 pub mod compare;
 pub mod costs;
 pub mod durability;
+pub mod fidelity;
 mod findings;
 mod identities;
 mod level;

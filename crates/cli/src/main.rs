@@ -15,6 +15,7 @@ mod drawing;
 mod durable;
 mod explain;
 mod features;
+mod fidelity;
 mod fio;
 mod gate;
 mod generate;

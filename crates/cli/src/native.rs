@@ -39,6 +39,7 @@ Examples:
   plumb cluster --hosts 'node[1-4]' fio job.fio  the same job on four machines at once
   plumb durable /data --witness otherhost        what does a power cut lose?
   plumb why --pid 4711            where does the time of a program's I/O go?
+  plumb fidelity a.parquet b.parquet             is the copy of a load like it?
   plumb calibrate                 how much of a latency is plumb's own?
   plumb explain run.json          the equations that a true result satisfies, with its numbers
   plumb model sweep.json          access time, transfer rate, and the best number of users
@@ -79,6 +80,7 @@ enum Command {
     Versus(Box<crate::versus::VersusArgs>),
     Cluster(Box<crate::cluster::ClusterArgs>),
     Durable(Box<crate::durable::DurableArgs>),
+    Fidelity(crate::fidelity::FidelityArgs),
     Explain(crate::explain::ExplainArgs),
     Model(crate::cost_model::ModelArgs),
     #[cfg(feature = "report")]
@@ -142,6 +144,7 @@ impl Command {
             Command::Versus(args) => crate::versus::run(args),
             Command::Cluster(args) => crate::cluster::run(args),
             Command::Durable(args) => crate::durable::run(args),
+            Command::Fidelity(args) => crate::fidelity::run(args),
             Command::Explain(args) => crate::explain::run(args),
             Command::Model(args) => crate::cost_model::run(args),
             #[cfg(feature = "report")]
@@ -225,6 +228,7 @@ fn show(error: &clap::Error, words: &[OsString]) -> Result<u8, Failure> {
             Some("versus") => crate::versus::ERROR,
             Some("ask") => crate::ask::ERROR,
             Some("durable") => crate::durable::ERROR,
+            Some("fidelity") => crate::fidelity::ERROR,
             _ => 1,
         });
     }

@@ -21,6 +21,7 @@ mod durable;
 mod effects;
 mod extremes;
 mod few_open;
+mod fidelity;
 mod fio;
 mod generate;
 mod grade;

@@ -111,6 +111,7 @@ const CELLS: &[(&str, &str)] = &[
     ("ask", "ask {} --list"),
     ("calibrate", "calibrate {} --engine sim"),
     ("durable", "durable {} --after-cut acks disk --storage-only"),
+    ("fidelity", "fidelity {} trace.csv trace.csv"),
     ("why", "why {} -- true"),
     ("parse", "parse {} sweep.csv"),
     ("grade", "grade {} sweep.csv"),
@@ -215,6 +216,7 @@ fn stage_with_store() -> Place {
     let place = stage();
     crate::compare::write(place.path(), "old", &crate::compare::OLD, 1_700_000_000);
     crate::compare::write(place.path(), "new", &crate::compare::OLD, 1_700_000_050);
+    place.write("trace.csv", crate::fidelity::trace(10_000, 1));
     place.write("plumb.db", &STORE.0);
     place.write("more.json", &STORE.1);
     place
@@ -236,8 +238,11 @@ fn wrong_with(words: &str, option: &str, works: bool) -> Option<String> {
     if !works {
         let has_reason = REASONS.iter().any(|reason| error.contains(reason));
         // 1 would be an answer of `versus`.
-        let refused =
-            if ["versus", "gate", "ask", "durable"].iter().any(|name| words.starts_with(name)) { 3 } else { 1 };
+        let refused = if ["versus", "gate", "ask", "durable", "fidelity"].iter().any(|name| words.starts_with(name)) {
+            3
+        } else {
+            1
+        };
         return if *status == Some(refused) && has_reason { None } else { complaint("no reason") };
     }
     if *status != Some(0) {

@@ -207,10 +207,11 @@ fn a_short_input_of_any_bytes_is_read_or_refused() {
     }
 }
 
-/// `cargo test --release -p formats traces::ten -- --ignored --nocapture`.
+/// Prints MB/s and the largest memory of each reader. `PLUMB_TRACE_LINES=10000000 cargo test --release -p formats
+/// long_traces -- --nocapture` is a measurement.
 #[test]
-#[ignore = "takes minutes without a release build; prints MB/s and the largest memory of each reader"]
-fn ten_million_lines_of_each_format_and_their_memory() {
+fn long_traces_are_read_whole() {
+    let lines: usize = std::env::var("PLUMB_TRACE_LINES").map_or(20_000, |lines| lines.parse().unwrap());
     for (name, format, _) in SAMPLES {
         let text = std::fs::read_to_string(sample(name)).unwrap();
         let is_heading = |line: &&str| {
@@ -219,13 +220,13 @@ fn ten_million_lines_of_each_format_and_their_memory() {
                 || line.ends_with("open")
                 || line.contains("openat")
         };
-        let (mut head, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(is_heading);
+        let before_sums = text.lines().take_while(|line| !line.starts_with("CPU"));
+        let (mut head, rest): (Vec<&str>, Vec<&str>) = before_sums.partition(is_heading);
         head.push("");
-        let rest: Vec<&str> = rest.into_iter().take_while(|line| !line.starts_with("CPU")).collect();
         let rest: Vec<&str> =
             rest.into_iter().filter(|line| !line.ends_with("close") && !line.contains("close(")).collect();
         let (head, block) = (head.join("\n").replace("\n\n", "\n"), rest.join("\n") + "\n");
-        let rounds = 10_000_000 / rest.len();
+        let rounds = lines / rest.len();
         let path = tempfile::NamedTempFile::new().unwrap();
         let mut file = std::io::BufWriter::new(path.as_file());
         file.write_all(head.as_bytes()).unwrap();
@@ -244,6 +245,6 @@ fn ten_million_lines_of_each_format_and_their_memory() {
         #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
         let rate = bytes as f64 / 1e6 / seconds;
         println!("{format:15} {count:9} I/Os {rate:6.0} MB/s {memory}");
-        assert!(count > 0);
+        assert!(count >= rounds as u64, "{format}: {count} I/Os of {rounds} rounds");
     }
 }

@@ -48,7 +48,7 @@ impl Level {
     }
 }
 
-/// What is known of the moments of a trace.
+/// Precision of the moments of a trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceClock {
     /// Greatest common divisor of the first gaps; `None` if all moments are equal.

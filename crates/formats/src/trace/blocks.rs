@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// I/Os in flight that are kept, at most.
 const MOST_IN_FLIGHT: usize = 1 << 16;
 
-/// Which text it is.
+/// The program that the text is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// blkparse's lines.

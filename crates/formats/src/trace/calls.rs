@@ -38,7 +38,7 @@ struct Call<'line> {
     name: &'line [u8],
     arguments: &'line [u8],
     result: u64,
-    /// What is between the result and the time.
+    /// The text between the result and the time.
     about: &'line [u8],
     thread: u32,
     begin: Nanos,
@@ -49,7 +49,8 @@ impl Calls {
     /// Takes a line.
     pub(super) fn line(&mut self, line: &[u8], to: &mut Sink) -> Result<(), Wrong> {
         let line = line.trim_ascii();
-        if line.is_empty() {
+        // strace says itself when it attaches to a process.
+        if line.is_empty() || line.starts_with(b"strace: ") {
             return Ok(());
         }
         let (thread, rest) = thread_of(line)?;

@@ -16,11 +16,11 @@ const BEFORE: u64 = 3_600_000_000_000;
 enum Column {
     /// It is not read.
     Other,
-    /// Moment, in units of so many ns.
+    /// Moment, with the ns of its unit.
     Time(u64),
-    /// Offset, in units of so many bytes.
+    /// Offset, with the bytes of its unit.
     Offset(u64),
-    /// Length, in units of so many bytes.
+    /// Length, with the bytes of its unit.
     Length(u64),
     /// Operation as letters, `R` or `Write`.
     Letters,
@@ -30,7 +30,7 @@ enum Column {
     Scsi,
     /// Operation as the letters of the block layer, `WS`.
     Flags,
-    /// Latency, in units of so many ns.
+    /// Latency, with the ns of its unit.
     Latency(u64),
     /// File or device; several columns are one name.
     Target,

@@ -37,7 +37,10 @@ impl<'input> Lines<'input> {
             }
             searched = self.end;
             if self.end == BUFFER {
-                return Err(io::Error::new(ErrorKind::InvalidData, "a line is longer than 1 MiB: it is no text trace"));
+                return Err(io::Error::new(
+                    ErrorKind::InvalidData,
+                    "a line is longer than 1 MiB, so it is not a text trace",
+                ));
             }
             match self.input.read(&mut self.buffer[self.end..]) {
                 Ok(0) if self.end == 0 => return Ok(None),

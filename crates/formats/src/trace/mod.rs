@@ -214,6 +214,9 @@ impl<'input> Reader<'input> {
                 level.name(),
                 wanted.name()
             ))),
+            (Some(_), None) => {
+                Err(FormatError::Damaged(format!("{name}: {format} does not say its level; leave the level out")))
+            }
             _ => Ok(Reader { name, format, level, source, sink: Sink::default(), is_over: false }),
         }
     }
@@ -320,7 +323,7 @@ fn detected(name: &str, head: &[u8], options: &Options) -> Result<(TextFormat, D
     let complete = if head.len() < usize::try_from(HEAD).unwrap_or(0) { head.len() } else { last_line_end(head) };
     let lines = || head[..complete].split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
     let first = lines().find(|line| !line.is_empty());
-    let first = first.ok_or_else(|| FormatError::Damaged(format!("{name}: is empty: it is no trace")))?;
+    let first = first.ok_or_else(|| FormatError::Damaged(format!("{name}: is empty; a trace has a line or more")))?;
     if let Some(columns) = &options.columns {
         let format = TextFormat { name: "columns", level: None, reader: |_| None };
         return Ok((format, Dialect::Columns(columns.clone())));

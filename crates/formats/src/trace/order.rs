@@ -33,7 +33,7 @@ impl Order {
         self.held.extend(ios);
     }
 
-    /// True if so many are held that they can be sorted.
+    /// True if enough are held for sorting.
     pub(super) fn is_full(&self) -> bool {
         self.held.len() >= WINDOW
     }

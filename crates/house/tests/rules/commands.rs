@@ -15,6 +15,7 @@ pub(super) const COMMANDS: &[&str] = &[
     "cost_model",
     "durable",
     "explain",
+    "fidelity",
     "fio",
     "gate",
     "generate",

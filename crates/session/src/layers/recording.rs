@@ -18,7 +18,7 @@ use sys::devices::identity::DeviceNumber;
 use sys::processes::cgroup::{IoLimit, PageCache};
 
 /// Name of the table.
-const TABLE: &str = "plumb_why";
+const TABLE: &str = formats::trace::RECORDING;
 /// Number of the form that is written and read.
 const SCHEMA: u64 = 1;
 
