@@ -56,7 +56,7 @@ impl Stack {
     pub(super) fn add(&mut self, io: &TraceIo) {
         for block in blocks(io) {
             self.touched += 1;
-            if self.sample == 1 || hash(block) % self.sample == 0 {
+            if self.sample == 1 || hash(block).is_multiple_of(self.sample) {
                 self.touch(block);
             }
         }

@@ -12,8 +12,8 @@ const WINDOW: usize = 256;
 const PASSED: u64 = 128;
 /// Pairs that are remembered for those that follow them.
 const REMEMBERED: usize = 1 << 16;
-/// Pairs whose median difference is that of the two clocks: the replay began when its recording had begun.
-const FIRST: usize = 1000;
+/// Differences of moments are counted in steps of this time.
+const STEP: Nanos = Nanos(50_000);
 /// A moment is kept within this time.
 const KEPT: Nanos = Nanos::MILLISECOND;
 
@@ -54,8 +54,15 @@ impl Pairs {
 /// Finds for each I/O the last one of its thread that had ended when it began.
 #[derive(Default)]
 struct Threads {
-    known: FxHashMap<u32, (BinaryHeap<Reverse<(Nanos, u64)>>, Option<u64>)>,
+    known: FxHashMap<u32, Thread>,
     count: u64,
+}
+
+/// The I/Os of a thread in flight, with their ends and numbers, and the one that ended last.
+#[derive(Default)]
+struct Thread {
+    in_flight: BinaryHeap<Reverse<(Nanos, u64)>>,
+    last: Option<u64>,
 }
 
 impl Threads {
@@ -63,7 +70,7 @@ impl Threads {
     fn add(&mut self, io: &TraceIo) -> [Option<u64>; 2] {
         let number = self.count;
         self.count += 1;
-        let (in_flight, last) = self.known.entry(io.thread.unwrap_or_default()).or_default();
+        let Thread { in_flight, last } = self.known.entry(io.thread.unwrap_or_default()).or_default();
         while in_flight.peek().is_some_and(|Reverse((end, _))| *end <= io.begin) {
             *last = in_flight.pop().map(|Reverse((_, ended))| ended);
         }
@@ -74,38 +81,32 @@ impl Threads {
     }
 }
 
-/// Counts kept moments, as soon as the difference of the clocks is known.
+/// The differences of the moments of pairs, in steps. The clock of a replay begins with its first recorded I/O, so
+/// what the clocks differ by is not known: it is taken to be the time at which most moments are kept.
 #[derive(Default)]
-struct Moments {
-    first: Vec<i128>,
-    shift: Option<i128>,
-    kept: u64,
-}
+struct Moments(FxHashMap<i128, u64>);
 
 impl Moments {
     fn add(&mut self, original: Nanos, replayed: Nanos) {
         let difference = i128::from(replayed.get()) - i128::from(original.get());
-        match self.shift {
-            Some(shift) => self.kept += u64::from((difference - shift).unsigned_abs() <= u128::from(KEPT.get())),
-            None => {
-                self.first.push(difference);
-                if self.first.len() == FIRST {
-                    self.settle();
-                }
-            }
-        }
+        *self.0.entry(difference.div_euclid(i128::from(STEP.get()))).or_default() += 1;
     }
 
-    /// Finds the difference of the clocks, and counts the first pairs by it.
-    fn settle(&mut self) {
-        let mut first = std::mem::take(&mut self.first);
-        let middle = first.len() / 2;
-        if self.shift.is_none() && !first.is_empty() {
-            let shift = *first.select_nth_unstable(middle).1;
-            let is_kept = |difference: &&i128| (**difference - shift).unsigned_abs() <= u128::from(KEPT.get());
-            self.kept += first.iter().filter(is_kept).count() as u64;
-            self.shift = Some(shift);
+    /// Most pairs whose differences are within 1 ms of one time.
+    fn kept(self) -> u64 {
+        let width = i128::from(2 * KEPT.get() / STEP.get());
+        let mut counts: Vec<(i128, u64)> = self.0.into_iter().collect();
+        counts.sort_unstable();
+        let (mut from, mut sum, mut most) = (0, 0, 0);
+        for (step, count) in &counts {
+            sum += count;
+            while counts[from].0 + width <= *step {
+                sum -= counts[from].1;
+                from += 1;
+            }
+            most = most.max(sum);
         }
+        most
     }
 }
 
@@ -162,8 +163,7 @@ pub fn pairs<E>(mut next: impl FnMut(Side) -> Result<Option<TraceIo>, E>) -> Res
             None => is_over = true,
         }
     }
-    moments.settle();
-    Ok(Pairs { kept: moments.kept, ..found })
+    Ok(Pairs { kept: moments.kept(), ..found })
 }
 
 #[cfg(test)]
@@ -199,7 +199,7 @@ mod tests {
     fn late_lost_and_foreign_ios_are_seen() {
         let ios: Vec<TraceIo> = (0..5000).map(|at| io(at, 0, 1)).collect();
         // The clock of the replay is 5 s ahead: its recording began with ten other I/Os.
-        let late = (0..5000).map(|at| io(at, 5_000_000_000 + if at % 10 == 0 { 1_500_000 } else { 400_000 }, 1));
+        let late = (0..5000).map(|at| io(at, 5_000_000_000 + if at % 10 == 0 { 2_600_000 } else { 400_000 }, 1));
         let late: Vec<TraceIo> = (0..10).map(|at| TraceIo { bytes: 1, ..io(at, 0, 1) }).chain(late).collect();
         let found = paired(&ios, &late);
         assert_eq!((found.paired, found.kept), (5000, 4500));

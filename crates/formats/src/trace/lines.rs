@@ -73,15 +73,18 @@ impl<'line> Words<'line> {
     /// Splits at a separator, or at blanks.
     pub(super) fn of(line: &'line [u8], separator: Option<u8>) -> Self {
         let mut words = Words { list: [&[]; MOST_WORDS], count: 0 };
-        let mut add = |word| {
-            if let Some(place) = words.list.get_mut(words.count) {
-                *place = word;
+        let is_end = |byte: u8| separator.map_or(byte == b' ' || byte == b'\t', |separator| byte == separator);
+        let mut start = 0;
+        for at in 0..=line.len() {
+            if at < line.len() && !is_end(line[at]) {
+                continue;
+            }
+            let word = &line[start..at];
+            start = at + 1;
+            if words.count < MOST_WORDS && (separator.is_some() || !word.is_empty()) {
+                words.list[words.count] = word.trim_ascii();
                 words.count += 1;
             }
-        };
-        match separator {
-            Some(separator) => line.split(|byte| *byte == separator).for_each(|word| add(word.trim_ascii())),
-            None => line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty()).for_each(add),
         }
         words
     }

@@ -9,9 +9,12 @@ use parquet::file::reader::ChunkReader;
 use plan::Operation;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+/// A column of a group, by its name.
+type ColumnOf = Box<dyn Fn(usize, &str) -> Result<Option<Cells>, FormatError>>;
+
 /// State of a reader.
 pub(super) struct Recording {
-    column: Box<dyn Fn(usize, &str) -> Result<Option<Cells>, FormatError>>,
+    column: ColumnOf,
     groups: usize,
     next: usize,
     rows_before: usize,
@@ -45,7 +48,7 @@ impl Recording {
         to.events += head["events"].as_u64().unwrap_or_default();
         let usual = if head["is_device"] == true { Level::Device } else { Level::Call };
         let groups = table.groups();
-        let column = Box::new(move |group, name: &str| whole_or_damaged(|| table.column(group, name)));
+        let column: ColumnOf = Box::new(move |group, name: &str| whole_or_damaged(|| table.column(group, name)));
         Ok(Recording { column, groups, next: 0, rows_before: 0, level: wanted.unwrap_or(usual), others: 0 })
     }
 
