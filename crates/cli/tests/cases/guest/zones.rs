@@ -61,7 +61,7 @@ fn appends() -> Vec<Row> {
         Row::own(
             Device::Nvme512,
             "append::no_zones",
-            format!("{refused}").replace("--size", "--zonemode=zbd --zonesize=1m --size"),
+            refused.replace("--size", "--zonemode=zbd --zonesize=1m --size"),
             says,
         ),
     ]
