@@ -80,6 +80,13 @@ pub enum KeepsOrder {
     },
 }
 
+impl KeepsOrder {
+    /// True if the device puts the writes of a job with these options one behind the other.
+    pub fn in_zones(self, given: &EngineOptions) -> bool {
+        matches!(self, KeepsOrder::InZones { option, word } if given.text(option) == Some(word))
+    }
+}
+
 /// Capabilities and requirements of an engine. Parsing, planning and checks use these, never the engine's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {

@@ -125,9 +125,7 @@ fn keeps_order(job: &JobPlan, in_flight: u64, device: Option<&BlockDevice>) -> b
         && match keeps {
             KeepsOrder::Never => false,
             // What is verified is read back from where it was planned.
-            KeepsOrder::InZones { option, word } => {
-                job.verify.is_none() && job.engine_options.text(option) == Some(word)
-            }
+            KeepsOrder::InZones { .. } => job.verify.is_none() && keeps.in_zones(&job.engine_options),
             KeepsOrder::Always => true,
             KeepsOrder::TakenAtOnce => device.is_none_or(is_taken),
         }

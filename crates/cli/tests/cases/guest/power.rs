@@ -139,7 +139,7 @@ fn run(place: &Path, boot: usize, judge: &[Disk], write: &[Disk]) -> Result<Answ
         words.push(attached(disk));
         if write.iter().any(|other| other.name == disk.name) {
             let acks = place.join(&disk.name).with_extension("acks");
-            // Those of the cut before would count until qemu makes the file anew.
+            // Those of the cut before would count until qemu makes the file again.
             drop(fs::remove_file(&acks));
             words.push(format!("-chardev file,id=c{at},path={}", acks.display()));
             words.push(format!("-device virtserialport,chardev=c{at},name={}", disk.name));
