@@ -67,7 +67,8 @@ impl BlockTrace {
 impl Drop for BlockTrace {
     fn drop(&mut self) {
         let _ = fs::write(self.device.join("enable"), "0");
-        for (file, value) in [("current_tracer", "nop"), ("trace_options", "noblk_classic")] {
+        // The option is the tracer's, and hides moment and processor of all lines as long as it is on.
+        for (file, value) in [("trace_options", "noblk_classic"), ("current_tracer", "nop")] {
             let _ = fs::write(self.mount.path().join(file), value);
         }
         Run::new("umount", "/").words([self.mount.path()]).end();
