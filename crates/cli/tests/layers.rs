@@ -96,7 +96,8 @@ fn tests_of_survey_and_knee_have_the_parts_of_their_ios() {
         assert!(found.len() >= tests - 1, "{text}");
         for (ios, recorded, layers) in &found {
             let share = *recorded as f64 / *ios as f64;
-            assert!((0.95..1.03).contains(&share), "{recorded} of {ios} I/Os: {layers:#}");
+            // A busy machine begins workers one after another: I/Os before all are there are recorded, and not counted.
+            assert!((0.95..1.1).contains(&share), "{recorded} of {ios} I/Os: {layers:#}");
             assert_eq!(group(layers, "read")["frequent_bytes"], 8192, "{layers:#}");
             assert!(largest(&group(layers, "read")["middle"]["parts_ns"]) != "cache", "direct: {layers:#}");
         }

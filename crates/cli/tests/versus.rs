@@ -158,8 +158,10 @@ fn both_sides_run_at_the_same_time_on_different_disks() {
     let place = place();
     let job = "--name=r --rw=randread --bs=4k --direct=1 --runtime=200ms --time_based";
     let options = ["--together", "--accept", "backing", "--rounds", "2", "--json", "--a", &a, "--b", &b];
-    let text = versus(&place, options, job).exits(2).stdout;
-    let document: Value = serde_json::from_str(&text).unwrap();
+    let ended = versus(&place, options, job).end();
+    // Two rounds seldom settle which of two equal devices is faster.
+    assert!(ended.status.is_some_and(|status| status < 3), "{ended}");
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!((&document["together"], &document["first"]), (&Value::from(true), &Value::from(vec![None::<&str>; 2])));
     let paths = |name: &str| {
         let bytes = std::fs::read(place.path().join("plumb-versus-001").join(name)).unwrap();
