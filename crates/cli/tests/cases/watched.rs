@@ -4,7 +4,7 @@
 use crate::context::{PLUMB, measured_plumb, place, plumb};
 use house::{Cases, LoopDevice, Place};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Rounds of each side.
 const ROUNDS: u32 = 7;
@@ -83,6 +83,9 @@ fn row(place: &Place, program: &Program) -> (String, f64) {
     let iops = found["pairs"].as_array().unwrap().iter().find(|pair| pair["metric"] == "iops").unwrap();
     let number = |key: &str| iops[key].as_f64().unwrap_or_else(|| panic!("{key}: {iops:#}"));
     let (change, low, high) = (-number("change"), -number("high"), -number("low"));
+    // The recorder of the last round goes on for a second.
+    let is_there = |path: &Path| std::fs::metadata(path).is_ok_and(|found| found.len() > 0);
+    house::wait_for("the last recording", || documents(place.path()).iter().all(|path| is_there(path)).then_some(()));
     let cost = costs(place.path());
     let line = format!(
         "{:>10.0} {:>10.1} {:>9.0} {:>8.1} % {:>6} {:>6.1} % ({:.1} to {:.1})",
@@ -107,15 +110,17 @@ struct Costs {
     time_ns: f64,
 }
 
+/// What all recorders wrote.
+fn documents(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap().flatten();
+    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("why.")).map(|entry| entry.path()).collect()
+}
+
 /// The costs of all recordings in a directory.
 fn costs(directory: &Path) -> Costs {
     let mut sum = Costs::default();
-    for entry in std::fs::read_dir(directory).unwrap().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !name.starts_with("why.") {
-            continue;
-        }
-        let document: Value = serde_json::from_str(&std::fs::read_to_string(entry.path()).unwrap()).unwrap();
+    for path in documents(directory) {
+        let document: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         let number = |value: &Value| value.as_f64().unwrap();
         sum.ios += number(&document["ios"]);
         sum.events += number(&document["cost"]["events"]);
