@@ -88,6 +88,14 @@ struct Bio {
     in_driver: u32,
 }
 
+impl Bio {
+    /// True of a write after a flush that is in this part, and not in the driver.
+    fn waits(&self, part: Part) -> bool {
+        let is_write = self.span.is_after_flush && self.span.sectors > 0 && self.in_driver == 0;
+        is_write && self.marks.last().is_some_and(|mark| mark.part == part)
+    }
+}
+
 /// A request that the driver has.
 #[derive(Debug)]
 struct Request {
@@ -251,7 +259,8 @@ impl Block {
     pub(crate) fn issue(&mut self, span: Span, at: Nanos) {
         let device = self.whole(span.device);
         if span.sectors == 0 {
-            for id in self.matching(device, |bio| bio.span.sectors == 0) {
+            // A write that follows a flush has its request, and waits.
+            for id in self.matching(device, |bio| bio.span.sectors == 0 || bio.waits(Part::Scheduler)) {
                 self.mark(id, at, Part::Flush);
             }
             return;
@@ -312,6 +321,9 @@ impl Block {
             let flushes = self.matching(device, |bio| {
                 bio.span.sectors == 0 && bio.marks.last().is_some_and(|mark| mark.part == Part::Flush)
             });
+            for id in self.matching(device, |bio| bio.waits(Part::Flush)) {
+                self.mark(id, at, Part::Scheduler);
+            }
             return flushes.into_iter().filter_map(|id| self.finish(id, at)).collect();
         }
         let Some(requests) = self.requests.get_mut(&device) else { return Vec::new() };

@@ -18,10 +18,18 @@ use sys::machine::bpf::{Hook, Program, Ring, SharedWords};
 const OF_PROCESSOR: usize = 4 << 20;
 const LEAST: usize = 8 << 20;
 const MOST: usize = 64 << 20;
-/// A flag of I/Os that the caller does not need yet, as the kernel names it.
+/// Flags of I/Os, as the kernel names them: the caller does not need it yet; the cache is flushed before it.
 const AHEAD: &str = "__REQ_RAHEAD";
+const AFTER_FLUSH: &str = "__REQ_PREFLUSH";
 /// Operations of drivers, which have no sectors: REQ_OP_DRV_IN, REQ_OP_DRV_OUT.
 const OF_DRIVERS: [u64; 2] = [34, 35];
+/// Places of these flags.
+#[derive(Clone, Copy, Debug)]
+struct Bits {
+    ahead: u32,
+    after_flush: u32,
+}
+
 /// Stacks of the kernel begin at multiples of it.
 const STACK_BITS: u32 = 14;
 
@@ -59,7 +67,7 @@ pub(crate) struct Programs {
     ring: Ring,
     /// The calls by their numbers.
     calls: Vec<Option<&'static Call>>,
-    ahead: u32,
+    bits: Bits,
     /// Events that this kernel has not.
     pub(crate) missing: Vec<String>,
     pub(crate) events: u64,
@@ -87,6 +95,7 @@ impl Programs {
         }
         let shown = |error: SysError| error.to_string();
         let btf = Btf::of_kernel()?;
+        let bit = |name: &str| btf.flag(name).ok_or_else(|| format!("the kernel's types have no {name}"));
         let shared = SharedWords::new(program::WORDS).map_err(shown)?;
         let ring = Ring::new(ring).map_err(shown)?;
         let mut programs = Programs {
@@ -94,7 +103,7 @@ impl Programs {
             shared,
             ring,
             calls: Vec::new(),
-            ahead: btf.flag(AHEAD).ok_or_else(|| format!("the kernel's types have no {AHEAD}"))?,
+            bits: Bits { ahead: bit(AHEAD)?, after_flush: bit(AFTER_FLUSH)? },
             missing: Vec::new(),
             events: 0,
             unrecorded: Nanos::ZERO,
@@ -206,7 +215,7 @@ impl Programs {
     /// its program was interrupted, or its processor has no time (of a virtual machine).
     pub(crate) fn read(&mut self, events: &mut Vec<Event>) -> Nanos {
         let (before, begun) = (events.len(), now());
-        let Programs { attached, ring, calls, ahead, lost, last, unrecorded, .. } = self;
+        let Programs { attached, ring, calls, bits, lost, last, unrecorded, .. } = self;
         let mut count = 0;
         let is_complete = ring.read(|bytes| {
             let Some(record) = Record::of(bytes) else { return };
@@ -219,7 +228,7 @@ impl Programs {
             }
             *last = (*last).max(record.time);
             let form = attached.get(usize::try_from(record.number).unwrap_or(usize::MAX)).map(|attached| attached.form);
-            let what = form.and_then(|form| record.what(form, calls, *ahead));
+            let what = form.and_then(|form| record.what(form, calls, *bits));
             events.extend(what.map(|what| Event { thread: record.thread, context: record.context, ..gap(what) }));
         });
         self.events += count;
@@ -248,7 +257,7 @@ impl Programs {
 
 /// Sectors of nothing.
 const NO_SPAN: Span =
-    Span { device: DeviceNumber { major: 0, minor: 0 }, sector: 0, sectors: 0, op: Op::Other, is_ahead: false };
+    Span { device: DeviceNumber { major: 0, minor: 0 }, sector: 0, sectors: 0, op: Op::Other, is_ahead: false, is_after_flush: false };
 
 fn unknown(name: &str) -> String {
     format!("the event {name} of this kernel has other arguments")
@@ -404,7 +413,7 @@ impl<'ring> Record<'ring> {
         })
     }
 
-    fn what(&self, form: Form, calls: &[Option<&'static Call>], ahead: u32) -> Option<What> {
+    fn what(&self, form: Form, calls: &[Option<&'static Call>], bits: Bits) -> Option<What> {
         let value = |index: usize| word(self.values, index);
         let thread = |index: usize| Some(Thread(low_half(value(index)?.cast_signed())));
         let call = || *calls.get(usize::try_from(value(0)?).ok()?)?;
@@ -435,19 +444,19 @@ impl<'ring> Record<'ring> {
             }
             Form::Queue => {
                 let name: Name = self.values.get(32..48)?.try_into().ok()?;
-                What::Queue { span: self.span(ahead)?, name }
+                What::Queue { span: self.span(bits)?, name }
             }
             Form::Remap => {
-                What::Remap { to: self.span(ahead)?, from: device(value(4)? & HALF), from_sector: value(5)? }
+                What::Remap { to: self.span(bits)?, from: device(value(4)? & HALF), from_sector: value(5)? }
             }
-            Form::Block(make) => make(self.span(ahead)?),
+            Form::Block(make) => make(self.span(bits)?),
             Form::Plain(what) => what,
             Form::Silent => return None,
         };
         Some(what)
     }
 
-    fn span(&self, ahead: u32) -> Option<Span> {
+    fn span(&self, bits: Bits) -> Option<Span> {
         let value = |index: usize| word(self.values, index);
         let (number, flags) = (value(0)?, value(3)?);
         let op = match flags & 0xff {
@@ -459,7 +468,9 @@ impl<'ring> Record<'ring> {
         // A flush has no sector.
         let sector = value(1)?.checked_add(1).filter(|_| !is_of_driver).map_or(0, |next| next - 1);
         let sectors = if is_of_driver { 0 } else { (value(2)? & HALF) >> 9 };
-        Some(Span { device: device(number), sector, sectors, op, is_ahead: flags >> ahead & 1 != 0 })
+        let is_set = |bit: u32| flags >> bit & 1 != 0;
+        let (is_ahead, is_after_flush) = (is_set(bits.ahead), is_set(bits.after_flush));
+        Some(Span { device: device(number), sector, sectors, op, is_ahead, is_after_flush })
     }
 }
 
@@ -529,10 +540,10 @@ mod tests {
             let head = [1000u64, 5 << STACK_BITS, 7, 3 << 32].map(u64::to_ne_bytes).concat();
             [head, [device, sector, bytes, flags].map(u64::to_ne_bytes).concat()].concat()
         };
-        let span = |bytes: &[u8]| Record::of(bytes).unwrap().span(19).unwrap();
-        let write = span(&values(8 << 20 | 1, 64, 4096, 1 | 1 << 19));
+        let span = |bytes: &[u8]| Record::of(bytes).unwrap().span(Bits { ahead: 19, after_flush: 18 }).unwrap();
+        let write = span(&values(8 << 20 | 1, 64, 4096, 1 | 3 << 18));
         assert_eq!((write.device, write.sector, write.sectors), (DeviceNumber { major: 8, minor: 1 }, 64, 8));
-        assert_eq!((write.op, write.is_ahead), (Op::Write, true));
+        assert_eq!((write.op, write.is_ahead, write.is_after_flush), (Op::Write, true, true));
         let flush = span(&values(8 << 20, u64::MAX, 0, 2));
         assert_eq!((flush.sector, flush.sectors, flush.op, flush.is_ahead), (0, 0, Op::Other, false));
         let record = values(0, 0, 0, 0);

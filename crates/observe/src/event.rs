@@ -28,6 +28,8 @@ pub(crate) struct Span {
     pub(crate) op: Op,
     /// True if the caller does not need it yet.
     pub(crate) is_ahead: bool,
+    /// True if the device's cache is flushed before it.
+    pub(crate) is_after_flush: bool,
 }
 
 impl Span {
@@ -366,6 +368,7 @@ impl SpanFields {
             sectors: self.sectors.unsigned(bytes)?,
             op,
             is_ahead: flags.contains(&b'A'),
+            is_after_flush: flags.first() == Some(&b'F'),
         })
     }
 }
@@ -414,7 +417,7 @@ mod tests {
     #[test]
     fn spans_know_what_they_share() {
         let device = DeviceNumber { major: 8, minor: 0 };
-        let span = |sector, sectors| Span { device, sector, sectors, op: Op::Read, is_ahead: false };
+        let span = |sector, sectors| Span { device, sector, sectors, op: Op::Read, is_ahead: false, is_after_flush: false };
         assert_eq!(span(0, 16).overlap(&span(8, 16)), 8);
         assert_eq!(span(0, 8).overlap(&span(8, 8)), 0);
         assert_eq!(span(8, 8).overlap(&span(0, 64)), 8);

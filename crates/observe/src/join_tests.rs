@@ -15,7 +15,7 @@ fn call(name: &str) -> &'static Call {
 }
 
 fn span(sector: u64, sectors: u64) -> Span {
-    Span { device: DISK, sector, sectors, op: Op::Read, is_ahead: false }
+    Span { device: DISK, sector, sectors, op: Op::Read, is_ahead: false, is_after_flush: false }
 }
 
 fn ahead(sector: u64, sectors: u64) -> Span {
@@ -426,6 +426,28 @@ fn a_flush_is_one_of_the_device() {
         exit(54, READER, "fdatasync", 0),
     ]);
     assert_eq!(parts, [(Part::FileSystem, 2), (Part::Tags, 1), (Part::Scheduler, 1), (Part::Flush, 50)]);
+}
+
+#[test]
+fn a_write_after_a_flush_waits_for_it() {
+    let write = Span { op: Op::Write, is_after_flush: true, ..span(64, 8) };
+    let flush = Span { op: Op::Other, ..span(u64::MAX, 0) };
+    let parts = only(&[
+        enter(0, READER, "fdatasync"),
+        queue(2, READER, write),
+        at(3, READER, What::Request(write)),
+        at(4, READER, What::Issue(flush)),
+        sleep(5, READER),
+        at(54, OTHER, What::Complete(flush)),
+        at(55, OTHER, What::Issue(write)),
+        at(75, OTHER, What::Complete(write)),
+        wake(75, OTHER, READER),
+        run(75, READER),
+        exit(75, READER, "fdatasync", 0),
+    ]);
+    let wanted =
+        [(Part::FileSystem, 2), (Part::Tags, 1), (Part::Scheduler, 2), (Part::Device, 20), (Part::Flush, 50)];
+    assert_eq!(parts, wanted);
 }
 
 #[test]

@@ -281,7 +281,7 @@ mod tests {
     const STACKED: DeviceNumber = DeviceNumber { major: 252, minor: 0 };
 
     fn span(device: DeviceNumber, sector: u64, op: Op) -> Span {
-        Span { device, sector, sectors: 8, op, is_ahead: false }
+        Span { device, sector, sectors: 8, op, is_ahead: false, is_after_flush: false }
     }
 
     fn taken(devices: &mut Devices, events: &[(u64, What)]) {
