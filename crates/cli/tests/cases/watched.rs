@@ -19,7 +19,7 @@ struct Program {
     is_judged: bool,
 }
 
-const PROGRAMS: [Program; 6] = [
+const PROGRAMS: [Program; 5] = [
     Program { what: "direct, 1,000/s", words: "--direct=1 --filename=DEVICE --thinktime=900", is_judged: true },
     Program {
         what: "direct, 10,000/s",
@@ -35,11 +35,6 @@ const PROGRAMS: [Program; 6] = [
     Program {
         what: "memory, 100,000/s",
         words: "--direct=0 --filename=data --pre_read=1 --norandommap --thinktime=8 --thinktime_spin=8",
-        is_judged: false,
-    },
-    Program {
-        what: "memory, all it can",
-        words: "--direct=0 --filename=data --pre_read=1 --norandommap",
         is_judged: false,
     },
 ];
