@@ -256,8 +256,14 @@ impl Programs {
 }
 
 /// Sectors of nothing.
-const NO_SPAN: Span =
-    Span { device: DeviceNumber { major: 0, minor: 0 }, sector: 0, sectors: 0, op: Op::Other, is_ahead: false, is_after_flush: false };
+const NO_SPAN: Span = Span {
+    device: DeviceNumber { major: 0, minor: 0 },
+    sector: 0,
+    sectors: 0,
+    op: Op::Other,
+    is_ahead: false,
+    is_after_flush: false,
+};
 
 fn unknown(name: &str) -> String {
     format!("the event {name} of this kernel has other arguments")
@@ -446,9 +452,7 @@ impl<'ring> Record<'ring> {
                 let name: Name = self.values.get(32..48)?.try_into().ok()?;
                 What::Queue { span: self.span(bits)?, name }
             }
-            Form::Remap => {
-                What::Remap { to: self.span(bits)?, from: device(value(4)? & HALF), from_sector: value(5)? }
-            }
+            Form::Remap => What::Remap { to: self.span(bits)?, from: device(value(4)? & HALF), from_sector: value(5)? },
             Form::Block(make) => make(self.span(bits)?),
             Form::Plain(what) => what,
             Form::Silent => return None,

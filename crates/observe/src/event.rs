@@ -417,7 +417,8 @@ mod tests {
     #[test]
     fn spans_know_what_they_share() {
         let device = DeviceNumber { major: 8, minor: 0 };
-        let span = |sector, sectors| Span { device, sector, sectors, op: Op::Read, is_ahead: false, is_after_flush: false };
+        let span =
+            |sector, sectors| Span { device, sector, sectors, op: Op::Read, is_ahead: false, is_after_flush: false };
         assert_eq!(span(0, 16).overlap(&span(8, 16)), 8);
         assert_eq!(span(0, 8).overlap(&span(8, 8)), 0);
         assert_eq!(span(8, 8).overlap(&span(0, 64)), 8);

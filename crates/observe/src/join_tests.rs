@@ -445,8 +445,7 @@ fn a_write_after_a_flush_waits_for_it() {
         run(75, READER),
         exit(75, READER, "fdatasync", 0),
     ]);
-    let wanted =
-        [(Part::FileSystem, 2), (Part::Tags, 1), (Part::Scheduler, 2), (Part::Device, 20), (Part::Flush, 50)];
+    let wanted = [(Part::FileSystem, 2), (Part::Tags, 1), (Part::Scheduler, 2), (Part::Device, 20), (Part::Flush, 50)];
     assert_eq!(parts, wanted);
 }
 

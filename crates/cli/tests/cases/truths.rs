@@ -224,7 +224,8 @@ fn throttled_elsewhere() -> Largest {
 fn burned() -> Largest {
     let place = place();
     // Of a loop device the worker would wait for the processor, too, and that is the device's time.
-    let job = format!("{PLUMB} fio --name=a --ioengine=psync --rw=randread --bs=4k --direct=1 --size=16m --filename=data");
+    let job =
+        format!("{PLUMB} fio --name=a --ioengine=psync --rw=randread --bs=4k --direct=1 --size=16m --filename=data");
     plumb(&place, job.split_once(' ').unwrap().1.replace("randread", "write").replace("4k", "1m")).succeeds();
     let burner = || Run::new("sh", &place).words(["-c", "while :; do :; done"]).under("taskset -c 0").start();
     let _burners = [burner(), burner(), burner(), burner()];
