@@ -6,9 +6,10 @@ use std::ops::{Index, IndexMut};
 use sys::devices::identity::DeviceNumber;
 
 /// Direction of an I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
     /// Reads.
+    #[default]
     Read,
     /// Writes.
     Write,
@@ -38,9 +39,10 @@ impl Direction {
 }
 
 /// How much of an I/O was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
     /// A system call, from its begin to its end; a page fault to the end of its wait; a request to its completion.
+    #[default]
     Call,
     /// From the block layer's queue to its completion: I/Os of io_uring and libaio, and those of a device.
     Block,
@@ -170,7 +172,7 @@ impl Parts {
 }
 
 /// An I/O.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Io {
     /// Begin, on the kernel's clock.
     pub begin: Nanos,
@@ -220,21 +222,12 @@ pub(crate) mod tests {
             begin: Nanos(begin),
             time: Nanos(time),
             thread: Thread(7),
-            program: None,
-            direction: Direction::Read,
-            reach: Reach::Call,
             call: "pread64",
             descriptor: Some(3),
-            file: None,
-            offset: None,
             bytes: 4096,
-            has_failed: false,
-            is_sequential: None,
             is_of_storage: true,
             waited_for: 1,
-            device: None,
-            waker: None,
-            parts: Parts::default(),
+            ..Io::default()
         }
     }
 }

@@ -431,21 +431,16 @@ pub(super) mod tests {
             begin: Nanos(begin * 1000),
             time: sums.sum(),
             thread: Thread(7),
-            program: None,
-            direction: Direction::Read,
-            reach: Reach::Call,
             call: "pread64",
             descriptor: Some(3),
             file: Some(0),
             offset: Some(begin % 1000 * 4096),
             bytes: 4096,
-            has_failed: false,
-            is_sequential: None,
             is_of_storage: true,
             waited_for: 1,
             device: Some(DISK),
-            waker: None,
             parts: sums,
+            ..Io::default()
         }
     }
 

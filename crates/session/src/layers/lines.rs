@@ -57,7 +57,8 @@ pub fn does(group: &IoGroup, recorded: Nanos) -> Line {
     let is_block = group.is_of_block_layer();
     let mut line = format!("{} {}", text::grouped(float(group.count)), noun(group, group.count));
     if group.is_of_syncs() && !is_block {
-        let calls: Vec<String> = group.calls.iter().map(|call| format!("{} {}", call.count, call.name)).collect();
+        let calls: Vec<String> =
+            group.calls.iter().map(|call| format!("{} {}", text::grouped(float(call.count)), call.name)).collect();
         line = text::listed_up_to(&calls, 4);
     }
     if let (Some(bytes), Some(count)) = (group.frequent_bytes, group.frequent_count) {

@@ -530,21 +530,18 @@ mod tests {
             begin: Nanos(5_000 + number * 1000),
             time: parts.sum(),
             thread: Thread(7),
-            program: None,
-            direction: Direction::Read,
-            reach: Reach::Call,
             call: "pread64",
             descriptor: Some(3),
             file: Some(0),
             offset: Some(number * 4096),
             bytes: 4096,
-            has_failed: false,
             is_sequential: (number > 0).then_some(true),
             is_of_storage: true,
             waited_for: 1,
             device: Some(DeviceNumber { major: 8, minor: 1 }),
             waker: Some(Thread(9)),
             parts,
+            ..Io::default()
         }
     }
 
